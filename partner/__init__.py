@@ -1,0 +1,1 @@
+"""The doors: every way into Decision Partner."""

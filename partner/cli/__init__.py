@@ -1,0 +1,1 @@
+"""The command line: data on stdout, everything a person watches on stderr."""

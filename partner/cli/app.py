@@ -1,0 +1,280 @@
+"""Every command, its options and its help; what a command does is imported when it is called."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+app = typer.Typer(
+    name="partner",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+files = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="List, read, write and delete a run's files.",
+)
+app.add_typer(files, name="files")
+
+
+def _complete_run(incomplete: str) -> list[str]:
+    from partner.cli.runs import completions
+
+    return completions(incomplete)
+
+
+Run = Annotated[
+    str,
+    typer.Argument(
+        help="A run's id, the beginning of one, or 'latest'.",
+        autocompletion=_complete_run,
+        metavar="RUN",
+    ),
+]
+FilePath = Annotated[str, typer.Argument(help="A file, relative to the run's tmp/.", metavar="PATH")]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print one JSON object and nothing else on stdout."),
+]
+
+
+@app.callback()
+def partner(
+    ctx: typer.Context,
+    home: Annotated[
+        Path | None,
+        typer.Option(help="Where runs live, instead of PARTNER_HOME.", metavar="FOLDER"),
+    ] = None,
+) -> None:
+    """Decision packs whose every step can be audited.
+
+    \b
+    partner open --objective "Where should next quarter's money go?"
+    partner show latest
+    """
+    ctx.obj = {"home": home}
+
+
+@app.command("open")
+def open_(
+    ctx: typer.Context,
+    objective: Annotated[str, typer.Option(help="The question the run answers.", metavar="TEXT")] = "",
+    json: Json = False,
+) -> None:
+    """Open a run and print its id.
+
+    \b
+    partner open --objective "Which channels should we cut?"
+    run=$(partner open)
+    """
+    from partner.cli import runs
+
+    runs.open_run(ctx.obj, objective, as_json=json)
+
+
+@app.command("runs")
+def runs_(ctx: typer.Context, json: Json = False) -> None:
+    """List the runs, newest first.
+
+    \b
+    partner runs
+    partner runs --json | jq -r '.runs[].run_id'
+    """
+    from partner.cli import runs
+
+    runs.list_runs(ctx.obj, as_json=json)
+
+
+@app.command()
+def show(ctx: typer.Context, run: Run, json: Json = False) -> None:
+    """Show a run: what was asked, its steps with their verdicts, its files.
+
+    \b
+    partner show latest
+    partner show 7qk2 --json
+    """
+    from partner.cli import runs
+
+    runs.show(ctx.obj, run, as_json=json)
+
+
+@app.command()
+def cel(
+    ctx: typer.Context,
+    run: Run,
+    at: Annotated[
+        int | None,
+        typer.Option(help="As it stood after this step.", metavar="STEP", min=1),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Print a run's Context Engineering Log.
+
+    \b
+    partner cel latest
+    partner cel 7qk2 --at 3
+    """
+    from partner.cli import runs
+
+    runs.show_cel(ctx.obj, run, at, as_json=json)
+
+
+@app.command()
+def note(
+    ctx: typer.Context,
+    run: Run,
+    text: Annotated[
+        str,
+        typer.Argument(help="What to note; '-' reads it from stdin.", metavar="TEXT"),
+    ],
+    json: Json = False,
+) -> None:
+    """Add a note to a run's record, also while it runs and after it closed.
+
+    \b
+    partner note latest "Finance confirmed the budget."
+    partner note 7qk2 - <minutes.txt
+    """
+    from partner.cli import runs
+
+    runs.add_note(ctx.obj, run, text, as_json=json)
+
+
+@app.command()
+def close(
+    ctx: typer.Context,
+    run: Run,
+    state: Annotated[Literal["done", "failed", "cancelled"], typer.Option(help="How it ended.")] = "done",
+    reason: Annotated[str, typer.Option(help="Why, when it did not end well.", metavar="TEXT")] = "",
+    json: Json = False,
+) -> None:
+    """Close a run: its summary and index are written, and only notes can follow.
+
+    \b
+    partner close latest
+    partner close 7qk2 --state cancelled --reason "the question changed"
+    """
+    from partner.cli import runs
+
+    runs.close_run(ctx.obj, run, state, reason, as_json=json)
+
+
+@app.command()
+def verify(ctx: typer.Context, run: Run, json: Json = False) -> None:
+    """Hash everything a run's record vouches for again, and say what is damaged.
+
+    \b
+    partner verify latest
+    partner verify 7qk2 --json
+    """
+    from partner.cli import verify as verification
+
+    verification.verify_run(ctx.obj, run, as_json=json)
+
+
+@app.command("config")
+def config_(ctx: typer.Context, json: Json = False) -> None:
+    """Show each setting's value and where it comes from.
+
+    \b
+    partner config
+    PARTNER_HOME=/srv/partner partner config --json
+    """
+    from partner.cli import config
+
+    config.show_config(ctx.obj, as_json=json)
+
+
+@app.command("doctor")
+def doctor_(ctx: typer.Context, json: Json = False) -> None:
+    """Check this machine and this home, worst news first.
+
+    \b
+    partner doctor
+    partner doctor --json
+    """
+    from partner.cli import doctor
+
+    doctor.examine(ctx.obj, as_json=json)
+
+
+@files.command("ls")
+def files_ls(
+    ctx: typer.Context,
+    run: Run,
+    prefix: Annotated[str, typer.Argument(help="Only paths that begin so.", metavar="PREFIX")] = "",
+    json: Json = False,
+) -> None:
+    """List a run's files.
+
+    \b
+    partner files ls latest
+    partner files ls 7qk2 artifacts/
+    """
+    from partner.cli import files as file_commands
+
+    file_commands.list_files(ctx.obj, run, prefix, as_json=json)
+
+
+@files.command("read")
+def files_read(ctx: typer.Context, run: Run, path: FilePath, json: Json = False) -> None:
+    """Give a file's bytes on stdout.
+
+    \b
+    partner files read latest facts.json | jq .
+    partner files read 7qk2 artifacts/deck.pptx >deck.pptx
+    """
+    from partner.cli import files as file_commands
+
+    file_commands.read_file(ctx.obj, run, path, as_json=json)
+
+
+@files.command("write")
+def files_write(ctx: typer.Context, run: Run, path: FilePath, json: Json = False) -> None:
+    """Write a file from stdin.
+
+    \b
+    partner files write latest leads.csv <leads.csv
+    curl -s https://intranet.example/spend.csv | partner files write 7qk2 spend.csv
+    """
+    from partner.cli import files as file_commands
+
+    file_commands.write_file(ctx.obj, run, path, as_json=json)
+
+
+@files.command("rm")
+def files_rm(
+    ctx: typer.Context,
+    run: Run,
+    path: FilePath,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask, even on a terminal.")] = False,
+    json: Json = False,
+) -> None:
+    """Delete a file; the record keeps what it held.
+
+    \b
+    partner files rm latest draft.csv
+    partner files rm 7qk2 draft.csv --yes
+    """
+    from partner.cli import files as file_commands
+
+    file_commands.delete_file(ctx.obj, run, path, is_sure=yes, as_json=json)
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command and give its exit code."""
+    try:
+        app(arguments)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except Exception as error:
+        from partner.cli.failure import report
+
+        return report(error, as_json="--json" in arguments)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return 130
+    return 0

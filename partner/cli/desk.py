@@ -1,0 +1,46 @@
+"""What every command begins with: the settings, the home, the run that is meant."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from partner.settings import Settings, load_settings
+from run_record.clock import Clock, system_clock
+from run_record.home import Home
+from run_record.ids import RunId
+from run_record.journal import Reading, read_journal
+from run_record.state import RunState
+
+Flags = Mapping[str, Any]  # Any: what typer parsed; pydantic checks it
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The settings and the home they name."""
+
+    settings: Settings
+    home: Home
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run as its journal has it, without touching anything."""
+
+    run_id: RunId
+    folder: Path
+    reading: Reading
+    state: RunState
+
+
+def desk(flags: Flags, clock: Clock = system_clock) -> Desk:
+    settings = load_settings(flags)
+    return Desk(settings, Home(settings.home, clock))
+
+
+def view(home: Home, name: str) -> RunView:
+    """Look at the run that is meant."""
+    run_id = home.find(name)
+    folder = home.folder(run_id)
+    reading = read_journal(folder)
+    return RunView(run_id, folder, reading, RunState(reading.entries))

@@ -1,0 +1,135 @@
+"""partner doctor: one screen, worst first, each line with its remedy."""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+from partner.cli.desk import Flags, desk
+from partner.cli.failure import FAILED
+from partner.cli.screen import count, mark, print_json, size
+from partner.settings import unknown_variables
+from run_record.beneath import has_openat2
+from run_record.home import Home
+from run_record.plain_text import printable
+
+Level = Literal["✗", "!", "✓"]
+_LOW_DISK_BYTES = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report."""
+
+    level: Level
+    subject: str
+    text: str
+    remedy: str = ""
+
+
+def examine(flags: Flags, *, as_json: bool) -> None:
+    home = desk(flags).home
+    findings = [*_home(home), *_machine(), *_settings(), *_versions()]
+    findings.sort(key=lambda finding: "✗!✓".index(finding.level))
+    if as_json:
+        print_json({"findings": [asdict(finding) for finding in findings]})
+    else:
+        for finding in findings:
+            remedy = f"   → {finding.remedy}" if finding.remedy else ""
+            print(f"{mark(finding.level)} {finding.subject:10} {printable(finding.text)}{printable(remedy)}")
+    if findings[0].level == "✗":
+        sys.exit(FAILED)
+
+
+def _home(home: Home) -> Iterator[Finding]:
+    root = home.root
+    if not root.exists():
+        parent = next(folder for folder in root.parents if folder.exists())
+        if os.access(parent, os.W_OK):
+            yield Finding("✓", "home", f"{root} will be made by the first run")
+        else:
+            yield Finding(
+                "✗",
+                "home",
+                f"{root} cannot be made",
+                "name another with --home or PARTNER_HOME",
+            )
+        return
+    if not os.access(root, os.W_OK | os.X_OK):
+        yield Finding(
+            "✗",
+            "home",
+            f"{root} cannot be written",
+            "change its owner, or name another with --home or PARTNER_HOME",
+        )
+        return
+    objects = list(home.objects.sizes())
+    held = f"{count(sum(1 for _ in home.run_ids()), 'run')}, {size(sum(objects))} in {count(len(objects), 'object')}"
+    yield Finding("✓", "home", f"{root}  {held}")
+    free = shutil.disk_usage(root).free
+    if free < _LOW_DISK_BYTES:
+        yield Finding(
+            "!",
+            "disk",
+            f"{size(free)} left for {root}",
+            "free some space: what does not fit is not recorded",
+        )
+
+
+def _machine() -> Iterator[Finding]:
+    if has_openat2():
+        yield Finding("✓", "paths", "opened beneath a run's tmp/ by openat2")
+    else:
+        yield Finding(
+            "!",
+            "paths",
+            "no openat2 here: opened one folder at a time, as safe and slower",
+            "Linux 5.6 or newer has it",
+        )
+
+
+def _settings() -> Iterator[Finding]:
+    for name, meant in unknown_variables(os.environ):
+        yield Finding(
+            "!",
+            "settings",
+            f"{name} sets nothing",
+            f"did you mean {meant}?" if meant else "`partner config` shows what can be set",
+        )
+
+
+def _versions() -> Iterator[Finding]:
+    lock = Path(__file__).parents[2] / "requirements.lock"
+    if not lock.is_file():
+        yield Finding(
+            "!",
+            "versions",
+            "no requirements.lock beside the program: nothing to compare with",
+        )
+        return
+    wrong = [
+        f"{name} {found or 'missing'}, locked {wanted}" for name, wanted, found in _locked(lock) if found != wanted
+    ]
+    if wrong:
+        yield Finding(
+            "✗",
+            "versions",
+            "; ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""),
+            "make install",
+        )
+    else:
+        yield Finding("✓", "versions", "locked set in place")
+
+
+def _locked(lock: Path) -> Iterator[tuple[str, str, str]]:
+    for name, wanted, marker in re.findall(r"^([\w.-]+)==(\S+)( ;.*)?", lock.read_text(), re.MULTILINE):
+        if "win32" not in marker:  # what is locked for other systems is not expected here
+            try:
+                yield name, wanted, version(name)
+            except PackageNotFoundError:
+                yield name, wanted, ""

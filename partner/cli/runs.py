@@ -1,0 +1,166 @@
+"""partner open, runs, show, cel, note, close"""
+
+import sys
+from dataclasses import asdict, dataclass
+
+from partner.cli.desk import Flags, desk, view
+from partner.cli.screen import count, duration, mark, print_json, print_table, say, size
+from partner.errors import UsageError
+from partner.run_report import run_report
+from run_record.artifact_index import artifact_index
+from run_record.cel import cel_text, entries_as_of
+from run_record.clock import to_the_second
+from run_record.errors import RunRecordError
+from run_record.facts import EndState, StepEvaluated
+from run_record.home import Home, Question
+from run_record.ids import RunId
+from run_record.plain_text import printable
+from run_record.state import RunState
+
+
+def open_run(flags: Flags, objective: str, *, as_json: bool) -> None:
+    here = desk(flags)
+    record = here.home.create_run(Question(objective=objective, by=here.settings.author))
+    if as_json:
+        print_json({"run_id": record.state.opened.run_id})
+    else:
+        print(record.state.opened.run_id)
+        say(f"its files: {record.workspace.root}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    run_id: RunId
+    state: str
+    steps: int
+    opened_at: str
+    recipe: str
+    objective: str
+
+
+def list_runs(flags: Flags, *, as_json: bool) -> None:
+    home = desk(flags).home
+    rows = sorted(
+        (_row(home, run_id) for run_id in home.run_ids()),
+        key=lambda row: row.opened_at,
+        reverse=True,
+    )
+    if as_json:
+        print_json({"runs": [asdict(row) for row in rows]})
+        return
+    print_table(
+        (
+            r.run_id,
+            r.state,
+            count(r.steps, "step"),
+            _minute(r.opened_at),
+            r.objective[:100],
+        )
+        for r in rows
+    )
+    if not rows:
+        say(f"there is no run in {home.root} yet\n  → partner open --objective TEXT")
+
+
+def _row(home: Home, run_id: RunId) -> _Row:
+    try:
+        state = view(home, run_id).state
+    except RunRecordError as error:
+        return _Row(run_id, "damaged", 0, "", "", error.problem)
+    return _Row(
+        run_id,
+        state.name,
+        len(state.steps),
+        state.opened_at,
+        state.opened.recipe,
+        state.opened.objective,
+    )
+
+
+def show(flags: Flags, name: str, *, as_json: bool) -> None:
+    run = view(desk(flags).home, name)
+    report = run_report(run.folder, run.state)
+    if as_json:
+        print_json(report.model_dump())
+        return
+    objective = printable(report.objective) or "not given"
+    print(f"{report.recipe or 'by hand'}   run {report.run_id}   {report.state}   objective: {objective}")
+    opened = f"opened {_minute(run.state.opened_at)} UTC by {printable(run.state.opened.by)}"
+    print(f"{opened}, {count(len(run.state.notes), 'note')}")
+    _show_steps(run.state)
+    _show_files(run.state)
+    say(f"\nIts files         {report.workspace}\nHow it was made   partner cel {report.run_id}")
+
+
+def _show_steps(state: RunState) -> None:
+    if state.steps:
+        print()
+    for step in state.steps.values():
+        done, judged = step.done, step.evaluation
+        verdict = judged.verdict if judged else "PENDING"
+        score = f" {judged.aggregate:.2f}" if judged and judged.aggregate is not None else ""
+        took = "cached" if done.cached else duration(done.seconds)
+        title = printable(done.name or next(iter(done.did), ""))[:50]
+        print(f"{done.step:5}  {done.tool:14} {title:50} {mark('✓' if done.ok else '✗')} {took:10} {verdict}{score}")
+
+
+def _show_files(state: RunState) -> None:
+    files = artifact_index(state).files
+    if files:
+        print()
+    print_table(
+        [(f.path, size(f.size), f.kind, f"step {f.step}", f.sha256[:12]) for f in files],
+        indent="  ",
+        numbers=[1],
+    )
+
+
+def show_cel(flags: Flags, name: str, at: int | None, *, as_json: bool) -> None:
+    run = view(desk(flags).home, name)
+    entries = run.reading.entries if at is None else entries_as_of(run.reading.entries, at)
+    text = cel_text(entries)
+    if as_json:
+        print_json({"run_id": run.run_id, "cel": text})
+    else:
+        sys.stdout.write(text)
+
+
+def add_note(flags: Flags, name: str, text: str, *, as_json: bool) -> None:
+    here = desk(flags)
+    run_id = here.home.find(name)
+    said = (sys.stdin.read() if text == "-" else text).strip()
+    if not said:
+        raise UsageError("the note is empty", "give its text, or '-' to read it from stdin")
+    here.home.open_run(run_id).note(here.settings.author, said)
+    if as_json:
+        print_json({"run_id": run_id, "by": here.settings.author, "text": said})
+    else:
+        say(f"noted in {run_id}")
+
+
+def close_run(flags: Flags, name: str, state: EndState, reason: str, *, as_json: bool) -> None:
+    home = desk(flags).home
+    record = home.open_run(home.find(name))
+    record.require_open()
+    for step in list(record.state.pending):
+        unjudged = StepEvaluated(
+            step=step,
+            verdict="NOT EVALUATED",
+            critique="the run was closed before it was judged",
+        )
+        record.record_evaluation(unjudged)
+    record.close(state, reason)
+    if as_json:
+        print_json(run_report(record.folder, record.state).model_dump())
+    else:
+        say(f"closed {record.state.opened.run_id}: {state}")
+
+
+def completions(incomplete: str) -> list[str]:
+    """Run ids for the shell's Tab key."""
+    ids = list(desk({}).home.run_ids())
+    return sorted(name for name in [*ids, "latest"] if name.startswith(incomplete))
+
+
+def _minute(at: str) -> str:
+    return to_the_second(at)[:16].replace("T", " ") if at else "unknown"

@@ -1,0 +1,69 @@
+"""How things look: tables, sizes, durations and marks, on stdout for data and stderr for people."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+
+from run_record.plain_text import printable
+
+_COLOURS = {"✓": "32", "!": "33", "✗": "31"}
+
+
+def say(text: str) -> None:
+    """Tell the person watching."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def print_json(value: object) -> None:
+    print(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def print_table(rows: Iterable[Sequence[str]], *, indent: str = "", numbers: Iterable[int] = ()) -> None:
+    """Columns aligned, numbers to the right, and nothing in a cell able to move the cursor."""
+    cells = [[printable(cell) for cell in row] for row in rows]
+    if not cells:
+        return
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    right = set(numbers)
+    for row in cells:
+        aligned = [
+            cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        print(f"{indent}{'  '.join(aligned)}".rstrip())
+
+
+def mark(symbol: str) -> str:
+    """A mark in its colour, on a terminal that wants colour."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return symbol
+    return f"\033[{_COLOURS[symbol]}m{symbol}\033[0m"
+
+
+def size(size_bytes: int) -> str:
+    """A length as a person says it: 812 B, 1.4 kB, 3.0 GB."""
+    if size_bytes < 1000:
+        return f"{size_bytes} B"
+    amount = float(size_bytes)
+    for unit in ("kB", "MB", "GB", "TB"):
+        amount /= 1000
+        if amount < 999.5 or unit == "TB":
+            return f"{amount:.1f} {unit}" if amount < 99.95 else f"{amount:.0f} {unit}"
+    raise AssertionError("a unit was found above")
+
+
+def duration(seconds: float) -> str:
+    """A time as a person says it: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def count(number: int, noun: str) -> str:
+    """1 file, 2 files, 1,200 files"""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

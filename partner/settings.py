@@ -1,0 +1,153 @@
+"""Settings, read once: flags, then the environment, then partner.toml, then defaults."""
+
+import difflib
+import getpass
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from partner.errors import UsageError
+
+FILE = "partner.toml"
+PREFIX = "PARTNER_"
+
+
+def _default_home() -> Path:
+    """Root's home must be passable for the uids that cells run as, and a checkout of root's often is not."""
+    return Path("/var/lib/partner") if os.geteuid() == 0 else Path(".partner")
+
+
+def _default_author() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. Frozen: what a process reads at its start holds until its end."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_ignore_empty=True,
+        frozen=True,
+        extra="forbid",
+        toml_file=FILE,
+        populate_by_name=True,
+    )
+
+    home: Path = Field(
+        default_factory=_default_home,
+        description="Where runs, objects and caches live.",
+    )
+    author: str = Field(
+        default_factory=_default_author,
+        description="Who signs what is done from the command line.",
+        min_length=1,
+    )
+    tavily_api_key: SecretStr | None = Field(
+        default=None,
+        description="The key for web search. Without one, searches stay in a local folder.",
+        # Tavily's own variable is understood too.
+        validation_alias=AliasChoices("tavily_api_key", "partner_tavily_api_key"),
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003  (pydantic-settings calls it by name)
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003  (likewise)
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A setting's value as it may be shown, and where it comes from."""
+
+    name: str
+    value: str | None
+    source: str
+    description: str
+
+
+def load_settings(
+    flags: Mapping[str, Any],
+) -> Settings:  # Any: the values of flags are what pydantic checks
+    """The settings of this process; UsageError names the value that cannot be and where it stands."""
+    _refuse_unknown_keys()
+    try:
+        settings = Settings(**{name: value for name, value in flags.items() if value is not None})
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        raise UsageError(
+            f"the setting {name} is refused: {first['msg']}",
+            "`partner config` shows where it comes from",
+        ) from None
+    return settings.model_copy(update={"home": settings.home.expanduser().absolute()})
+
+
+def origins(settings: Settings, flags: Mapping[str, Any]) -> list[Origin]:  # Any: as above
+    """Where each value comes from, secrets masked."""
+    return [
+        Origin(
+            name,
+            _shown(getattr(settings, name)),
+            _source(name, flags),
+            field.description or "",
+        )
+        for name, field in Settings.model_fields.items()
+    ]
+
+
+def unknown_variables(environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """PARTNER_ variables that set nothing, each with the one that may have been meant."""
+    known = {PREFIX + name.upper() for name in Settings.model_fields}
+    strange = sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
+    return [(name, next(iter(difflib.get_close_matches(name, known, 1)), "")) for name in strange]
+
+
+def _source(name: str, flags: Mapping[str, Any]) -> str:
+    if flags.get(name) is not None:
+        return f"flag --{name.replace('_', '-')}"
+    for variable in (PREFIX + name.upper(), name.upper()):
+        if os.environ.get(variable) and (variable.startswith(PREFIX) or name == "tavily_api_key"):
+            return f"environment {variable}"
+    return FILE if name in _file_content() else "default"
+
+
+def _shown(value: object) -> str | None:
+    return None if value is None else str(value)  # a SecretStr prints as stars
+
+
+def _file_content() -> dict[str, Any]:  # Any: TOML values
+    try:
+        with Path(FILE).open("rb") as file:
+            return tomllib.load(file)
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{Path(FILE).absolute()} is not TOML: {error}", "mend it, or move it away") from None
+
+
+def _refuse_unknown_keys() -> None:
+    for key in _file_content():
+        if key not in Settings.model_fields:
+            close = difflib.get_close_matches(key, Settings.model_fields, 1)
+            meant = f"did you mean {close[0]}?" if close else f"it may set {', '.join(Settings.model_fields)}"
+            raise UsageError(f"{Path(FILE).absolute()} sets '{key}', which is no setting", meant)

@@ -1,0 +1,56 @@
+"""Files in the making: half-written bytes stay out of sight until they are whole."""
+
+import fcntl
+import os
+import secrets
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A file in the making: written through `fd`, then renamed from `path` to where it belongs."""
+
+    fd: int
+    path: Path
+
+
+class Incoming:
+    """A folder for files in the making, on the file system they will be renamed within.
+
+    Whoever writes holds the folder's lock shared, so nobody holds it after a kill:
+    the next writer then gets it alone for a moment and removes what was left behind.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._is_swept = False
+
+    @contextmanager
+    def draft(self, mode: int = 0o600) -> Generator[Draft]:
+        """A new empty file; whatever is not renamed away by the end is removed."""
+        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if not self._is_swept:
+                self._sweep(folder)
+                self._is_swept = True
+            fcntl.flock(folder, fcntl.LOCK_SH)
+            path = self._folder / secrets.token_hex(8)
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+            try:
+                yield Draft(fd, path)
+            finally:
+                os.close(fd)
+                path.unlink(missing_ok=True)
+        finally:
+            os.close(folder)
+
+    def _sweep(self, folder: int) -> None:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        for name in os.listdir(folder):
+            os.unlink(name, dir_fd=folder)

@@ -1,0 +1,198 @@
+"""A run's truth: one hash-chained line per fact, durable before it is acknowledged."""
+
+import os
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from run_record.clock import Clock, timestamp
+from run_record.durable import locked, replace_file, write_all
+from run_record.errors import DamagedRecord, NotWritten
+from run_record.facts import Fact, NoteAdded
+from run_record.head import (
+    Head,
+    first_head,
+    put_back_head,
+    read_head,
+    slots_of,
+    write_head,
+)
+from run_record.journal_line import HOW_TO_MEND, NO_HASH, Entry, decode, encode
+
+JOURNAL = "journal.jsonl"
+HEAD = "head"
+THE_RECORD = "the record"  # who signs notes that nobody wrote
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a journal was read and found whole."""
+
+    n: int = 0
+    hash: str = NO_HASH
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A journal as it stands: what was acknowledged, and how much lies behind it that never was."""
+
+    entries: Sequence[Entry]
+    unacknowledged_bytes: int
+    is_head_whole: bool
+
+
+def create_journal(folder: Path, opened: Fact, at: str) -> None:
+    """Start a journal in a folder that nobody else sees yet."""
+    line, entry = encode(opened, 1, at, NO_HASH)
+    replace_file(folder / JOURNAL, line)
+    replace_file(folder / HEAD, first_head(entry.hash))
+
+
+def read_journal(folder: Path) -> Reading:
+    """Every acknowledged entry, verified. Changes nothing: damage and torn tails stay as they are."""
+    with (
+        _opened(folder, os.O_RDONLY) as (journal, head_file),
+        locked(journal, shared=True),
+    ):
+        head = read_head(head_file)
+        entries, position = _advance(journal, Position(), head)
+        return Reading(entries, os.fstat(journal).st_size - position.offset, not head.is_doubtful)
+
+
+class Journal:
+    """Appends facts to one run's journal, and takes in what other processes appended.
+
+    Holds the lock for one append at a time. What a crash left behind without acknowledging it is set
+    aside in `journal.torn-*` and noted; acknowledged bytes that are damaged are refused.
+    Who may run the run is the lease's business; what facts mean, RunState's.
+    """
+
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._position = Position()
+        self._threads = threading.Lock()
+
+    @contextmanager
+    def locked(self) -> Generator[Sequence[Entry]]:
+        """Hold the journal alone; gives what was appended since this object last held it."""
+        with (
+            self._threads,
+            _opened(self._folder, os.O_RDWR) as (self._file, self._head_file),
+            locked(self._file),
+        ):
+            head = read_head(self._head_file)
+            news, self._position = _advance(self._file, self._position, head)
+            repaired = self._repair(head)
+            yield [*news, self.append(repaired)] if repaired else news
+
+    def append(self, fact: Fact) -> Entry:
+        """Make a fact durable, under the lock. When this returns it is acknowledged; when it raises it is not."""
+        at = self._position
+        line, entry = encode(fact, at.n + 1, timestamp(self._clock()), at.hash)
+        slots = slots_of(self._head_file)
+        try:
+            os.lseek(self._file, at.offset, os.SEEK_SET)
+            write_all(self._file, line)
+            os.fdatasync(self._file)
+            write_head(self._head_file, entry.n, entry.hash)
+        except BaseException as error:
+            self._undo(slots)
+            if isinstance(error, OSError):
+                raise NotWritten.because(f"the journal in {self._folder} could not be written", error) from error
+            raise
+        self._position = Position(entry.n, entry.hash, at.offset + len(line))
+        return entry
+
+    def entries(self) -> Sequence[Entry]:
+        """Everything so far, read and verified again, under the lock."""
+        return _advance(self._file, Position(), Head(self._position.n, self._position.hash))[0]
+
+    def _undo(self, slots: bytes) -> None:
+        """Take back what was not acknowledged; where the disk refuses even that, the next opening will."""
+        with suppress(OSError):
+            # The head first: it must never promise a record that the journal no longer has.
+            put_back_head(self._head_file, slots)
+            os.ftruncate(self._file, self._position.offset)
+
+    def _repair(self, head: Head) -> NoteAdded | None:
+        """Clear away what a crash left, and say what it was."""
+        torn_bytes = os.fstat(self._file).st_size - self._position.offset
+        if torn_bytes:
+            aside = self._set_aside(torn_bytes)
+            text = f"recovered: {torn_bytes} bytes that were never acknowledged were set aside in {aside.name}"
+        elif head.is_doubtful:
+            # This slot now, the other one with the note that follows.
+            write_head(self._head_file, self._position.n, self._position.hash)
+            text = "recovered: a damaged slot of the head was written again"
+        else:
+            return None
+        return NoteAdded(by=THE_RECORD, text=text)
+
+    def _set_aside(self, torn_bytes: int) -> Path:
+        number = self._position.n + 1
+        taken = len(list(self._folder.glob(f"journal.torn-{number}*")))
+        aside = self._folder / f"journal.torn-{number}{f'-{taken + 1}' if taken else ''}"
+        try:
+            replace_file(aside, os.pread(self._file, torn_bytes, self._position.offset))
+            os.ftruncate(self._file, self._position.offset)
+            os.fsync(self._file)
+        except OSError as error:
+            raise NotWritten.because(
+                f"the torn end of the journal in {self._folder} could not be set aside",
+                error,
+            ) from error
+        return aside
+
+
+@contextmanager
+def _opened(folder: Path, flags: int) -> Generator[tuple[int, int]]:
+    journal = _open(folder / JOURNAL, flags)
+    try:
+        head_file = _open(folder / HEAD, flags)
+        try:
+            yield journal, head_file
+        finally:
+            os.close(head_file)
+    finally:
+        os.close(journal)
+
+
+def _open(path: Path, flags: int) -> int:
+    try:
+        return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        raise DamagedRecord(f"{path} is missing", HOW_TO_MEND) from None
+    except OSError as error:
+        raise NotWritten.because(f"{path} cannot be opened", error) from error
+
+
+def _advance(journal: int, start: Position, head: Head) -> tuple[list[Entry], Position]:
+    """Read on from a position to the last acknowledged record, verifying every line."""
+    data = os.pread(journal, os.fstat(journal).st_size - start.offset, start.offset)
+    entries: list[Entry] = []
+    position = start
+    while position.n < head.n:
+        entry, position = _next(data, start.offset, position)
+        entries.append(entry)
+    if (position.n, position.hash) != (head.n, head.hash):
+        raise DamagedRecord(
+            f"the journal does not lead to record {head.n}, which its head names",
+            HOW_TO_MEND,
+        )
+    if head.is_doubtful:
+        # The unreadable slot named the record before this one, or one that follows: see whether one does.
+        with suppress(DamagedRecord):
+            entry, position = _next(data, start.offset, position)
+            entries.append(entry)
+    return entries, position
+
+
+def _next(data: bytes, data_offset: int, at: Position) -> tuple[Entry, Position]:
+    begin = at.offset - data_offset
+    end = data.find(b"\n", begin) + 1 or len(data)
+    entry = decode(data[begin:end], at.n + 1, at.hash)
+    return entry, Position(entry.n, entry.hash, data_offset + end)

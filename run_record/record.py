@@ -1,0 +1,162 @@
+"""One run's record, kept together: files, objects, journal, and CEL.md."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from run_record.artifact_index import write_index
+from run_record.cel.cel_file import CEL, CelFile
+from run_record.cel.cel_text import CelText, cel_text
+from run_record.changes import ChangeDetector, changes
+from run_record.clock import Clock
+from run_record.errors import RunIsClosed, StepsPending
+from run_record.facts import (
+    EndState,
+    Fact,
+    NoteAdded,
+    RunClosed,
+    StepDone,
+    StepEvaluated,
+)
+from run_record.incoming import Incoming
+from run_record.journal import THE_RECORD, Journal
+from run_record.journal_line import Entry
+from run_record.known_files import KnownFiles
+from run_record.object_store import ObjectStore
+from run_record.state import RunState
+from run_record.workspace import Workspace
+
+INCOMING = "incoming"
+KNOWN_FILES = "known_files.json"
+TMP = "tmp"
+_TAMPERED = "tmp/CEL.md was changed by something other than the record; it was written anew from the journal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A tool call as it is to be recorded; its number and its files the record finds out."""
+
+    tool: str
+    name: str = ""
+    inputs: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    did: tuple[str, ...] = ()
+    ok: bool = True
+    cached: bool = False
+    seconds: float = 0.0
+    next_steps: tuple[str, ...] = ()
+
+
+def open_workspace(folder: Path) -> Workspace:
+    """The workspace of the run in that folder."""
+    return Workspace(folder / TMP, Incoming(folder / INCOMING), reserved=CEL)
+
+
+class RunRecord:
+    """Records what happens in one run: steps with their files, evaluations, notes, the end.
+
+    Objects are durable before the journal names them, and the journal before CEL.md shows it.
+    Several processes may record at once; only the holder of the lease may run cells.
+    """
+
+    def __init__(self, folder: Path, objects: ObjectStore, clock: Clock) -> None:
+        incoming = Incoming(folder / INCOMING)
+        self.folder = folder
+        self.workspace = open_workspace(folder)
+        self.state = RunState()
+        self._journal = Journal(folder, clock)
+        self._known = KnownFiles.load(folder / KNOWN_FILES)
+        self._detector = ChangeDetector(self.workspace, objects, self._known)
+        self._cel = CelText(self.state)
+        self._cel_file = CelFile(folder, incoming, 0o600)
+        self._cel_copy = CelFile(folder / TMP, incoming, 0o644)
+        with self._journal.locked() as entries:
+            self._take_in(entries)
+
+    def record_step(self, call: Call) -> StepDone:
+        """Record a tool call with every file that changed since the step before."""
+        self.require_open()
+        # Reading and storing may take long, so it happens before the journal is held.
+        seen = self._detector.look(self.state)
+        with self._journal.locked() as news:
+            self._take_in(news)
+            self.require_open()
+            found = changes(seen, self.state)
+            done = StepDone(
+                step=self.state.next_step,
+                tool=call.tool,
+                name=call.name,
+                inputs=call.inputs,
+                did=call.did,
+                ok=call.ok,
+                cached=call.cached,
+                seconds=call.seconds,
+                artifacts=found.artifacts,
+                removed=found.removed,
+                skipped=found.skipped,
+                next_steps=call.next_steps,
+            )
+            self._append(done)
+            self._known.save(self.folder / KNOWN_FILES)
+        return done
+
+    def record_evaluation(self, evaluation: StepEvaluated) -> None:
+        """Record what the Evaluator said of a step."""
+        with self._journal.locked() as news:
+            self._take_in(news)
+            self.require_open()
+            self.state.step(evaluation.step)
+            self._append(evaluation)
+
+    def note(self, by: str, text: str) -> None:
+        """Add somebody's note, also to a closed run."""
+        with self._journal.locked() as news:
+            self._take_in(news)
+            self._append(NoteAdded(by=by, text=text))
+
+    def close(self, state: EndState, reason: str = "") -> None:
+        """End the run: nothing but notes can follow."""
+        with self._journal.locked() as news:
+            self._take_in(news)
+            self.require_open()
+            if self.state.pending:
+                steps = ", ".join(map(str, self.state.pending))
+                raise StepsPending(
+                    f"steps {steps} have no evaluation yet",
+                    "evaluate them, then close the run",
+                )
+            self._append(RunClosed(state=state, reason=reason))
+            write_index(self.folder, self.state)
+
+    def _take_in(self, news: Sequence[Entry]) -> None:
+        """Catch up with what other processes recorded, and have shown in CEL.md."""
+        for entry in news:
+            self.state.absorb(entry)
+            self._cel.feed(entry)
+        if news:
+            self._bring_up_cel(self._whole_cel())
+
+    def _bring_up_cel(self, text: str) -> None:
+        self._cel_file.bring_up(text)
+        if not self._cel_copy.bring_up(text):
+            self._append(NoteAdded(by=THE_RECORD, text=_TAMPERED))
+
+    def _append(self, fact: Fact) -> None:
+        entry = self._journal.append(fact)
+        self.state.absorb(entry)
+        edit = self._cel.feed(entry)
+        self._cel_file.apply(edit, self._whole_cel)
+        if not self._cel_copy.apply(edit, self._whole_cel):
+            self._append(NoteAdded(by=THE_RECORD, text=_TAMPERED))
+
+    def _whole_cel(self) -> str:
+        return cel_text(self._journal.entries())
+
+    def require_open(self) -> None:
+        """Refuse whatever a closed run does not take."""
+        if self.state.closed:
+            raise RunIsClosed(
+                f"run {self.state.opened.run_id} is closed ({self.state.closed.state})",
+                "it takes notes only (`partner note`); open a new run to go on",
+            )

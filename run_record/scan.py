@@ -1,0 +1,73 @@
+"""What lies in a workspace right now, seen from outside and in one pass."""
+
+import os
+import stat
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from run_record.beneath import check_path, open_folder, why_not_plain
+from run_record.errors import CallerError, UnsafePath
+
+
+class Signature(NamedTuple):
+    """What changes when a file changes. A cell can set mtime as it likes, but not ctime."""
+
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> "Signature":
+        return cls(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The plain files of a workspace by path, and what else lies there with the reason it was passed over."""
+
+    files: dict[str, Signature] = field(default_factory=dict[str, Signature])
+    skipped: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def scan(root: int) -> Scan:
+    """Look at everything beneath a directory, following no link."""
+    found = Scan()
+    folders = [""]
+    while folders:
+        folder = folders.pop()
+        try:
+            fd = open_folder(root, folder)
+        except CallerError as error:
+            found.skipped[folder] = error.problem  # removed or swapped for a link since it was listed
+            continue
+        try:
+            folders += _look_into(fd, folder, found)
+        finally:
+            os.close(fd)
+    return found
+
+
+def _look_into(fd: int, folder: str, found: Scan) -> list[str]:
+    deeper: list[str] = []
+    prefix = f"{folder}/" if folder else ""
+    with os.scandir(fd) as entries:
+        for entry in entries:
+            path = prefix + entry.name
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            if not entry.name.isascii() or len(path) > 255:
+                try:
+                    check_path(path)
+                except UnsafePath as error:
+                    found.skipped[path.encode(errors="backslashreplace").decode()] = error.problem
+                    continue
+            if stat.S_ISDIR(status.st_mode):
+                deeper.append(path)
+            elif reason := why_not_plain(status):
+                found.skipped[path] = f"it is {reason}"
+            else:
+                found.files[path] = Signature.of(status)
+    return deeper

@@ -1,0 +1,96 @@
+"""What a run's facts add up to."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from run_record.artifact import Artifact
+from run_record.errors import DamagedRecord, NotFound
+from run_record.facts import NoteAdded, RunClosed, RunOpened, StepDone, StepEvaluated
+from run_record.journal_line import Entry
+
+
+@dataclass(slots=True)
+class Step:
+    """A step and what the Evaluator last said of it."""
+
+    done: StepDone
+    at: str
+    evaluation: StepEvaluated | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of the run and the step that made this version of it."""
+
+    artifact: Artifact
+    step: int
+
+
+class RunState:
+    """Folded from the journal, entry by entry; each takes the same time however long the run is."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._opened: tuple[str, RunOpened] | None = None
+        self.closed_at = ""
+        self.closed: RunClosed | None = None
+        self.steps: dict[int, Step] = {}
+        self.files: dict[str, File] = {}
+        self.skipped: dict[str, str] = {}
+        self.pending: dict[int, Step] = {}
+        self.notes: list[tuple[str, NoteAdded]] = []
+        for entry in entries:
+            self.absorb(entry)
+
+    def absorb(self, entry: Entry) -> None:
+        fact = entry.fact
+        match fact:
+            case RunOpened():
+                self._opened = (entry.at, fact)
+            case StepDone():
+                self._absorb_step(Step(fact, entry.at))
+            case StepEvaluated():
+                self.step(fact.step).evaluation = fact
+                self.pending.pop(fact.step, None)
+            case NoteAdded():
+                self.notes.append((entry.at, fact))
+            case RunClosed():
+                self.closed, self.closed_at = fact, entry.at
+
+    def _absorb_step(self, step: Step) -> None:
+        self.steps[step.done.step] = self.pending[step.done.step] = step
+        for artifact in step.done.artifacts:
+            self.files[artifact.path] = File(artifact, step.done.step)
+        for path in step.done.removed:
+            self.files.pop(path, None)
+        self.skipped.update(step.done.skipped)
+
+    def step(self, number: int) -> Step:
+        try:
+            return self.steps[number]
+        except KeyError:
+            raise NotFound(f"this run has no step {number}", f"its last step is {len(self.steps)}") from None
+
+    @property
+    def opened(self) -> RunOpened:
+        return self._first()[1]
+
+    @property
+    def opened_at(self) -> str:
+        return self._first()[0]
+
+    def _first(self) -> tuple[str, RunOpened]:
+        if self._opened is None:
+            raise DamagedRecord(
+                "the journal's first record does not open a run",
+                "restore the run's folder from a backup",
+            )
+        return self._opened
+
+    @property
+    def name(self) -> str:
+        """open, done, failed or cancelled"""
+        return self.closed.state if self.closed else "open"
+
+    @property
+    def next_step(self) -> int:
+        return len(self.steps) + 1

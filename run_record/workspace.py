@@ -1,0 +1,117 @@
+"""The one directory a run may touch, `tmp/`: every path from outside is opened beneath it or refused."""
+
+import errno
+import io
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from run_record.artifact import Artifact
+from run_record.beneath import check_path, open_folder, open_regular
+from run_record.errors import NotFound, NotWritten, UnsafePath
+from run_record.hashed_copy import write_hashed
+from run_record.incoming import Incoming
+from run_record.object_store import ObjectStore
+from run_record.plain_text import printable
+from run_record.scan import Scan, scan
+
+
+class Workspace:
+    """Reads, writes, lists and deletes a run's files, and puts back what the object store holds.
+
+    Files are written outside the run's reach and appear whole. Who may call and what is
+    recorded of it is not decided here.
+    """
+
+    def __init__(self, root: Path, incoming: Incoming, reserved: str = "") -> None:
+        self.root = root
+        self._incoming = incoming
+        self._reserved = reserved
+
+    def write(self, path: str, content: bytes | BinaryIO) -> Artifact:
+        """Give a file new content, from memory or from a stream of any length."""
+        source = io.BytesIO(content) if isinstance(content, bytes) else content
+        with self._arriving(path) as fd:
+            size, sha256 = write_hashed(source, fd)
+        return Artifact(path=path, size=size, sha256=sha256)
+
+    def restore(self, artifact: Artifact, objects: ObjectStore) -> None:
+        """Bring a file back as the object store has it."""
+        with self._arriving(artifact.path) as fd:
+            objects.copy_to(artifact.sha256, fd)
+
+    @contextmanager
+    def _arriving(self, path: str) -> Generator[int]:
+        """A descriptor to fill; then the file takes its place, at one stroke."""
+        self._check_ours(path)
+        folder, _, name = path.rpartition("/")
+        try:
+            with self._incoming.draft() as draft, self._open_root() as root:
+                yield draft.fd
+                parent = open_folder(root, folder, create=True)
+                try:
+                    os.rename(draft.path, name, dst_dir_fd=parent)
+                finally:
+                    os.close(parent)
+        except OSError as error:
+            if error.errno in (errno.EISDIR, errno.ENOTEMPTY):
+                raise UnsafePath(f"'{printable(path)}' is a folder", "write to a file inside it") from None
+            raise NotWritten.because(f"'{printable(path)}' could not be written", error) from error
+
+    def open(self, path: str) -> BinaryIO:
+        """The plain file at that path, for reading."""
+        with self._open_root() as root:
+            return os.fdopen(open_regular(root, path), "rb")
+
+    def delete(self, path: str) -> None:
+        """Remove a file, or a link itself; folders that become empty go with it."""
+        self._check_ours(path)
+        folder, _, name = path.rpartition("/")
+        with self._open_root() as root:
+            parent = open_folder(root, folder)
+            try:
+                os.unlink(name, dir_fd=parent)
+            except FileNotFoundError:
+                raise NotFound(
+                    f"no file '{printable(path)}' in this run",
+                    "`partner files ls RUN` lists them",
+                ) from None
+            except IsADirectoryError:
+                raise UnsafePath(f"'{printable(path)}' is a folder", "delete the files in it") from None
+            finally:
+                os.close(parent)
+            self._drop_empty_folders(root, folder)
+
+    def _drop_empty_folders(self, root: int, folder: str) -> None:
+        while folder:
+            parent, _, name = folder.rpartition("/")
+            fd = open_folder(root, parent)
+            try:
+                os.rmdir(name, dir_fd=fd)
+            except OSError:
+                return  # not empty: it stays, and so do those above it
+            finally:
+                os.close(fd)
+            folder = parent
+
+    def _check_ours(self, path: str) -> None:
+        if check_path(path) == self._reserved:
+            raise UnsafePath(
+                f"{path} is written by the record alone",
+                "add a note instead: `partner note RUN TEXT`",
+            )
+
+    def scan(self) -> Scan:
+        """Everything that lies here now."""
+        with self._open_root() as root:
+            return scan(root)
+
+    @contextmanager
+    def _open_root(self) -> Generator[int]:
+        fd = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            yield fd
+        finally:
+            os.close(fd)
