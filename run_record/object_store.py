@@ -82,7 +82,8 @@ class ObjectStore:
         """The size of each object."""
         for folder in self._root.iterdir():
             if len(folder.name) == 2:
-                yield from (entry.stat().st_size for entry in os.scandir(folder))
+                with os.scandir(folder) as entries:
+                    yield from (entry.stat().st_size for entry in entries)
 
     def _is_whole(self, sha256: Sha256, size: int) -> bool:
         path = self._path(sha256)
