@@ -5,7 +5,7 @@ import fcntl
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO
+from typing import Protocol
 
 from run_record.durable import write_all
 from run_record.ids import Sha256
@@ -22,6 +22,12 @@ _CANNOT_CLONE = {
 }
 
 
+class Stream(Protocol):
+    """Anything that gives its bytes piece by piece, and none at its end."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
 def copy_hashed(source: int, target: int) -> tuple[int, Sha256]:
     """Copy a whole file into an empty one; size and sha256 are those of the copy."""
     if _clone(source, target):
@@ -29,7 +35,7 @@ def copy_hashed(source: int, target: int) -> tuple[int, Sha256]:
     return _hash(_chunks(source), target)
 
 
-def write_hashed(source: BinaryIO, target: int) -> tuple[int, Sha256]:
+def write_hashed(source: Stream, target: int) -> tuple[int, Sha256]:
     """Write a stream to its end into a file; size and sha256 of what was written."""
     return _hash(iter(lambda: source.read(_CHUNK_BYTES), b""), target)
 

@@ -14,7 +14,7 @@ _BLOCK_MARKUP = re.compile(r"^([#>+=-]|\d+[.)])")
 
 def printable(text: str) -> str:
     """The text on one line with every invisible character spelt out; `read_back` undoes it."""
-    if text.isascii() and text.isprintable() and "\\" not in text:
+    if text.isprintable() and "\\" not in text:
         return text
     return "".join(_spell(char) for char in text)
 
@@ -23,9 +23,10 @@ def markdown(text: str) -> str:
     """The text on one line of Markdown, shown as it is: no heading, emphasis, link or HTML comes of it."""
     line = _INLINE_MARKUP.sub(lambda m: "".join(f"\\{c}" for c in m[0]), printable(text))
     line = _BLOCK_MARKUP.sub(lambda m: f"{m[0][:-1]}\\{m[0][-1]}", line)
-    # Markdown drops spaces at the ends of a line; escaped, they survive.
-    line = re.sub(r"^ ", r"\\x20", line)
-    return re.sub(r"(?<!\\) $", r"\\x20", line)
+    # Markdown drops spaces at the ends of a line; spelt out, they survive.
+    if line.startswith(" "):
+        line = f"\\x20{line[1:]}"
+    return f"{line[:-1]}\\x20" if line.endswith(" ") else line
 
 
 def read_back(line: str) -> str:

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from run_record.artifact_index import write_index
 from run_record.cel.cel_file import CEL, CelFile
-from run_record.cel.cel_text import CelText, cel_text
+from run_record.cel.cel_text import CelText, Edit, cel_text, text_of
 from run_record.changes import ChangeDetector, changes
 from run_record.clock import Clock
 from run_record.errors import RunIsClosed, StepsPending
@@ -131,21 +131,20 @@ class RunRecord:
 
     def _take_in(self, news: Sequence[Entry]) -> None:
         """Catch up with what other processes recorded, and have shown in CEL.md."""
-        for entry in news:
-            self.state.absorb(entry)
-            self._cel.feed(entry)
-        if news:
-            self._bring_up_cel(self._whole_cel())
-
-    def _bring_up_cel(self, text: str) -> None:
+        if not news:
+            return
+        edits = [self._absorb(entry) for entry in news]
+        text = text_of(edits) if news[0].n == 1 else self._whole_cel()
         self._cel_file.bring_up(text)
         if not self._cel_copy.bring_up(text):
             self._append(NoteAdded(by=THE_RECORD, text=_TAMPERED))
 
-    def _append(self, fact: Fact) -> None:
-        entry = self._journal.append(fact)
+    def _absorb(self, entry: Entry) -> Edit:
         self.state.absorb(entry)
-        edit = self._cel.feed(entry)
+        return self._cel.feed(entry)
+
+    def _append(self, fact: Fact) -> None:
+        edit = self._absorb(self._journal.append(fact))
         self._cel_file.apply(edit, self._whole_cel)
         if not self._cel_copy.apply(edit, self._whole_cel):
             self._append(NoteAdded(by=THE_RECORD, text=_TAMPERED))

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from run_record.artifact import Artifact
 from run_record.beneath import check_path, open_folder, open_regular
 from run_record.errors import NotFound, NotWritten, UnsafePath
-from run_record.hashed_copy import write_hashed
+from run_record.hashed_copy import Stream, write_hashed
 from run_record.incoming import Incoming
 from run_record.object_store import ObjectStore
 from run_record.plain_text import printable
@@ -30,7 +30,7 @@ class Workspace:
         self._incoming = incoming
         self._reserved = reserved
 
-    def write(self, path: str, content: bytes | BinaryIO) -> Artifact:
+    def write(self, path: str, content: bytes | Stream) -> Artifact:
         """Give a file new content, from memory or from a stream of any length."""
         source = io.BytesIO(content) if isinstance(content, bytes) else content
         with self._arriving(path) as fd:

@@ -5,8 +5,8 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-
 from fakes.clock import FakeClock
+
 from run_record import Home, Question, RunRecord
 
 MUST_RUN = set(filter(None, os.environ.get("PARTNER_TESTS_MUST_RUN", "").split(",")))

@@ -34,7 +34,7 @@ Run = Annotated[
         metavar="RUN",
     ),
 ]
-FilePath = Annotated[str, typer.Argument(help="A file, relative to the run's tmp/.", metavar="PATH")]
+FilePath = Annotated[str, typer.Argument(help="A file, relative to the run's tmp/.")]
 Json = Annotated[
     bool,
     typer.Option("--json", help="Print one JSON object and nothing else on stdout."),
@@ -128,7 +128,7 @@ def note(
     run: Run,
     text: Annotated[
         str,
-        typer.Argument(help="What to note; '-' reads it from stdin.", metavar="TEXT"),
+        typer.Argument(help="What to note; '-' reads it from stdin."),
     ],
     json: Json = False,
 ) -> None:
@@ -205,7 +205,7 @@ def doctor_(ctx: typer.Context, json: Json = False) -> None:
 def files_ls(
     ctx: typer.Context,
     run: Run,
-    prefix: Annotated[str, typer.Argument(help="Only paths that begin so.", metavar="PREFIX")] = "",
+    prefix: Annotated[str, typer.Argument(help="Only paths that begin so.")] = "",
     json: Json = False,
 ) -> None:
     """List a run's files.

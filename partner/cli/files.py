@@ -4,6 +4,8 @@ import base64
 import hashlib
 import sys
 import time
+from io import BufferedReader
+from typing import cast
 
 import typer
 from pydantic import JsonValue
@@ -72,7 +74,7 @@ def write_file(flags: Flags, name: str, path: str, *, as_json: bool) -> None:
     record = _open_run(desk(flags), name)
     if sys.stdin.isatty():
         say("reading from the terminal; end with Ctrl-D on an empty line")
-    written = record.workspace.write(path, sys.stdin.buffer)
+    written = record.workspace.write(path, _Stdin())
     _record(
         record,
         "tmp.write",
@@ -98,6 +100,13 @@ def delete_file(flags: Flags, name: str, path: str, *, is_sure: bool, as_json: b
         print_json({"ok": True})
     else:
         say(f"deleted {printable(path)}; its bytes stay in objects/")
+
+
+class _Stdin:
+    """Standard input, piece by piece as it comes: waiting for a whole chunk would miss a Ctrl-C between two pieces."""
+
+    def read(self, size: int, /) -> bytes:
+        return cast(BufferedReader, sys.stdin.buffer).read1(size)
 
 
 def _open_run(here: Desk, name: str) -> RunRecord:

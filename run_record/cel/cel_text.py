@@ -78,12 +78,19 @@ def cel_text(entries: Iterable[Entry]) -> str:
     """The whole of CEL.md."""
     state = RunState()
     cel = CelText(state)
-    parts: list[str] = []
+    edits: list[Edit] = []
     for entry in entries:
         state.absorb(entry)
-        edit = cel.feed(entry)
+        edits.append(cel.feed(entry))
+    return text_of(edits)
+
+
+def text_of(edits: Iterable[Edit]) -> str:
+    """What a run's edits, from its first entry on, add up to."""
+    parts: list[str] = []
+    for edit in edits:
         if edit.drop:
-            parts[-1] = parts[-1][: -edit.drop]
+            parts[-1] = parts[-1][: -edit.drop]  # what is dropped is the end of the block before
         if edit.add:
             parts.append(edit.add)
     return "".join(parts)

@@ -1,7 +1,6 @@
 """When the machine fails: what was acknowledged is what is recovered."""
 
 import errno
-import os
 import resource
 import signal
 import subprocess
@@ -10,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-
 from fakes.disk import FailingDisk
-from run_record import Call, Home, Question, RunRecord, StepEvaluated, read_journal
+
+from run_record import Call, Home, Question, RunRecord, read_journal
 from run_record.cel import cel_text
 from run_record.errors import NotWritten, RunRecordError
 from run_record.facts import NoteAdded, StepDone
@@ -39,7 +38,7 @@ class Diary:
         self.record.workspace.write(f"file-{number}", b"x" * 5000)
         self.record.record_step(Call(tool="tmp.write", name=f"step {number}"))
 
-    def _try(self, what: str, act) -> None:  # noqa: ANN001
+    def _try(self, what: str, act) -> None:
         try:
             act()
         except (RunRecordError, OSError):
@@ -106,7 +105,7 @@ def test_the_run_goes_on_when_the_disk_recovers(home: Home, record: RunRecord) -
 def test_a_log_that_cannot_be_written_does_not_undo_the_step(
     record: RunRecord, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """CEL.md is derived: if the disk fills up after the journal took the step, the step stands and the log catches up."""
+    """CEL.md is derived: if the disk fills up after the journal took it, it stands and the log catches up."""
     calls = FailingDisk(10**6)
     with calls.installed():
         record.note("anna", "measured")

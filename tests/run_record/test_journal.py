@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fakes.clock import FakeClock
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fakes.clock import FakeClock
 from run_record import Journal, NoteAdded, RunId, RunOpened, read_journal
 from run_record.clock import timestamp
 from run_record.errors import DamagedRecord, NewerFormat, RunRecordError

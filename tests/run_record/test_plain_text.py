@@ -41,7 +41,7 @@ def test_escaped_text_is_one_visible_line(text: str) -> None:
 @example("![x](http://evil.example)", "- {}")
 @example("--- ", "> {}")
 def test_escaped_text_makes_no_markup(text: str, line: str) -> None:
-    """A Markdown viewer shows escaped text as text: no heading, list, emphasis, code, link, image or HTML comes of it."""
+    """A Markdown viewer shows escaped text as text: no heading, list, emphasis, link or HTML comes of it."""
     plain = structure(viewer.parse(line.format("word")))
     assert structure(viewer.parse(line.format(markdown(text) or "word"))) == plain
 

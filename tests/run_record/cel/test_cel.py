@@ -184,7 +184,7 @@ TAMPERINGS = [forge, Path.unlink, swap_for_a_link, give_a_second_name, swap_for_
 
 
 @pytest.mark.parametrize("tamper", TAMPERINGS)
-def test_a_copy_that_a_cell_changed_is_noted_and_written_anew(record: RunRecord, tamper) -> None:  # noqa: ANN001
+def test_a_copy_that_a_cell_changed_is_noted_and_written_anew(record: RunRecord, tamper) -> None:
     """Whatever a cell does to its copy, the next entry restores it and the record says that it was changed."""
     judge(record, step(record))
     tamper(record.workspace.root / "CEL.md")
@@ -197,7 +197,7 @@ def test_a_copy_that_a_cell_changed_is_noted_and_written_anew(record: RunRecord,
 
 
 @pytest.mark.parametrize("tamper", [forge, swap_for_a_link, swap_for_a_folder, swap_for_a_fifo, same_length])
-def test_tampering_is_noticed_by_the_next_process(home: Home, record: RunRecord, tamper) -> None:  # noqa: ANN001
+def test_tampering_is_noticed_by_the_next_process(home: Home, record: RunRecord, tamper) -> None:
     """A copy changed while nobody watched is noted and restored when the run is next opened."""
     judge(record, step(record))
     tamper(record.workspace.root / "CEL.md")

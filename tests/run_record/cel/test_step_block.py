@@ -88,7 +88,8 @@ def test_a_block_looks_like_the_contract() -> None:
         "- skipped `tmp/pipe` (it is a fifo)\n"
         "**Next steps:**\n"
         "- [ ] Forecast 12 months\n"
-        "**Evaluation (by Evaluator):** PASS 0.88 — completeness=1.00, correctness=0.80, evidence=0.70, hygiene=1.00 — fine\n"
+        "**Evaluation (by Evaluator):** PASS 0.88"
+        " — completeness=1.00, correctness=0.80, evidence=0.70, hygiene=1.00 — fine\n"
     )
 
 
@@ -99,7 +100,7 @@ def test_a_block_looks_like_the_contract() -> None:
         "## Step x: tool\n",
         "## Step 1: tool\n",
         "## Step 1: tool\nstray\n",
-        "## Step 1: tool\n**When:** now\n**Inputs:** none\n**What I did:** none\n**Artifacts:** none\n**Next steps:** none\n",
+        "## Step 1: tool\n**When:** now\n**Inputs:** none\n**What I did:** none\n**Artifacts:** none\n",
     ],
 )
 def test_what_is_no_block_is_refused(broken: str) -> None:

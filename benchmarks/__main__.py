@@ -1,0 +1,14 @@
+"""All benchmarks, or those named: python -m benchmarks [append_step change_detection object_store help_time]
+
+Speed is shown as ratios to peers measured in the same run, and never asserted by a test: machines are noisy.
+"""
+
+import sys
+from importlib import import_module
+
+ALL = ("append_step", "change_detection", "object_store", "help_time")
+
+for name in sys.argv[1:] or ALL:
+    if name not in ALL:
+        sys.exit(f"error: no benchmark '{name}'\n  → there are {', '.join(ALL)}")
+    import_module(f"benchmarks.{name}").main()

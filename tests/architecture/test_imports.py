@@ -1,0 +1,47 @@
+"""Importing does nothing, and the command's help imports nothing of ours that is heavy."""
+
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MODULES = sorted(
+    module.name
+    for room in ("partner", "run_record")
+    for module in pkgutil.walk_packages([str(ROOT / room)], f"{room}.")
+)
+
+WATCH = """
+import sys
+effects = []
+def hook(event, arguments):
+    if event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+"):
+        effects.append(f"{event} {arguments[0]}")
+    if event in ("os.mkdir", "os.rename", "os.remove", "socket.connect", "subprocess.Popen", "os.putenv"):
+        effects.append(event)
+import importlib
+sys.dont_write_bytecode = True
+sys.addaudithook(hook)
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+print(effects)
+"""
+
+
+def test_importing_a_module_does_nothing() -> None:
+    """Importing every module opens no file for writing, makes no folder, starts no process, connects nowhere."""
+    modules = [name for name in MODULES if not name.endswith("__main__")]
+    done = subprocess.run([sys.executable, "-c", WATCH, *modules], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("command", [["--help"], ["files", "--help"], ["show", "--help"]])
+def test_help_imports_nothing_heavy(command: list[str]) -> None:
+    """`--help` loads no settings, no run record and no formatter: only what it shows."""
+    code = "import sys; from partner.cli.app import run; run(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=True)
+    loaded = set(done.stderr.split())
+    assert loaded.isdisjoint({"pydantic_settings", "run_record", "rich", "ctypes", "partner.cli.runs"})

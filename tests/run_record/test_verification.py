@@ -1,0 +1,109 @@
+"""Verification: whatever is not what the record says is found and named."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from run_record import Call, Home, RunRecord, StepEvaluated
+from run_record.verification import Verification, verify
+
+
+@pytest.fixture
+def closed(record: RunRecord) -> RunRecord:
+    """A run with two files, closed."""
+    record.workspace.write("facts.json", b"{}")
+    record.workspace.write("artifacts/brief.pdf", b"%PDF")
+    record.record_step(Call(tool="sandbox.exec"))
+    record.record_evaluation(StepEvaluated(step=1, verdict="PASS"))
+    record.close("done")
+    return record
+
+
+def check(home: Home, record: RunRecord) -> Verification:
+    return verify(record.folder, home.objects, lambda what: None)
+
+
+def object_of(home: Home, record: RunRecord, path: str) -> Path:
+    sha256 = record.state.files[path].artifact.sha256
+    return home.root / "objects" / sha256[:2] / sha256[2:]
+
+
+def test_a_whole_run_is_called_whole(home: Home, closed: RunRecord) -> None:
+    """An untouched run has no damage and no remarks, and everything was counted."""
+    found = check(home, closed)
+    assert (found.damage, found.remarks) == ([], [])
+    assert (found.records, found.objects, found.object_bytes, found.files) == (4, 2, 6, 2)
+
+
+def flip(path: Path, position: int = -1) -> None:
+    content = bytearray(path.read_bytes())
+    content[position] ^= 1
+    mode = path.stat().st_mode
+    path.chmod(0o600)
+    path.write_bytes(content)
+    path.chmod(mode)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "where"),
+    [
+        (lambda home, run: flip(run.folder / "journal.jsonl", 50), "journal.jsonl"),
+        (lambda home, run: flip(run.folder / "journal.jsonl", -3), "journal.jsonl"),
+        (lambda home, run: flip(run.folder / "head", 30), "head"),
+        (lambda home, run: (run.folder / "head").unlink(), "journal.jsonl"),
+        (lambda home, run: flip(run.folder / "CEL.md"), "CEL.md"),
+        (lambda home, run: flip(run.workspace.root / "CEL.md"), "tmp/CEL.md"),
+        (lambda home, run: (run.folder / "CEL.md").unlink(), "CEL.md"),
+        (lambda home, run: flip(run.folder / "index.json"), "index.json"),
+        (lambda home, run: (run.folder / "index.json").unlink(), "index.json"),
+        (lambda home, run: flip(object_of(home, run, "facts.json")), "facts.json (step 1)"),
+        (lambda home, run: object_of(home, run, "facts.json").unlink(), "facts.json (step 1)"),
+        (lambda home, run: flip(run.workspace.root / "facts.json"), "tmp/facts.json"),
+        (lambda home, run: (run.workspace.root / "facts.json").unlink(), "tmp/facts.json"),
+        (lambda home, run: (run.workspace.root / "new").write_text("x"), "tmp/new"),
+    ],
+)
+def test_each_damage_is_found_where_it_is(
+    home: Home, closed: RunRecord, spoil: Callable[[Home, RunRecord], None], where: str
+) -> None:
+    """One thing spoilt is one damage, reported at its place; nothing is changed by looking."""
+    spoil(home, closed)
+    assert [damage.where for damage in check(home, closed).damage] == [where]
+    assert [damage.where for damage in check(home, closed).damage] == [where]
+
+
+def test_a_forged_mtime_does_not_hide_a_changed_file(home: Home, closed: RunRecord) -> None:
+    """Verification trusts no signature: every file is hashed again."""
+    file = closed.workspace.root / "facts.json"
+    before = file.stat()
+    flip(file)
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert [damage.where for damage in check(home, closed).damage] == ["tmp/facts.json"]
+
+
+def test_an_open_run_may_have_unrecorded_changes(home: Home, record: RunRecord) -> None:
+    """In an open run a changed file is a remark: the next step records it."""
+    record.workspace.write("facts.json", b"{}")
+    found = check(home, record)
+    assert found.damage == []
+    assert found.remarks == ["tmp/facts.json is not in the record since the last step; the next step records it"]
+
+
+def test_a_torn_tail_is_a_remark(home: Home, record: RunRecord) -> None:
+    """Bytes that were never acknowledged are no damage."""
+    with (record.folder / "journal.jsonl").open("ab") as journal:
+        journal.write(b'{"format":1,"n":2')
+    found = check(home, record)
+    assert found.damage == []
+    assert "17 bytes" in found.remarks[0]
+
+
+def test_a_clock_that_went_back_is_a_remark(home: Home, record: RunRecord, clock) -> None:
+    """Times out of order are told, and are no damage."""
+    clock.move(-3600)
+    record.note("anna", "an hour ago")
+    found = check(home, record)
+    assert found.damage == []
+    assert found.remarks == ["the clock went back before record 2; order is by number, not by time"]
