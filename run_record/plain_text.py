@@ -8,7 +8,8 @@ _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 _ESCAPED = re.compile(r"\\(x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|.)", re.DOTALL)
 # What starts emphasis, code, HTML, a link, a table cell or an entity anywhere, and what starts a block at the front.
-_INLINE_MARKUP = re.compile(r"[`*<\[\]|~&]|__+|(?<![^ ])_|_(?![^ ])")
+# An underscore between letters or digits starts nothing, and stays readable.
+_INLINE_MARKUP = re.compile(r"[`*<\[\]|~&]|(?<![^\W_])_|_(?![^\W_])")
 _BLOCK_MARKUP = re.compile(r"^([#>+=-]|\d+[.)])")
 
 
@@ -21,7 +22,7 @@ def printable(text: str) -> str:
 
 def markdown(text: str) -> str:
     """The text on one line of Markdown, shown as it is: no heading, emphasis, link or HTML comes of it."""
-    line = _INLINE_MARKUP.sub(lambda m: "".join(f"\\{c}" for c in m[0]), printable(text))
+    line = _INLINE_MARKUP.sub(lambda m: f"\\{m[0]}", printable(text))
     line = _BLOCK_MARKUP.sub(lambda m: f"{m[0][:-1]}\\{m[0][-1]}", line)
     # Markdown drops spaces at the ends of a line; spelt out, they survive.
     if line.startswith(" "):
