@@ -10,12 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError
-from pydantic_settings import (
-    BaseSettings,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    TomlConfigSettingsSource,
-)
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from partner.errors import UsageError
 
@@ -39,22 +34,12 @@ class Settings(BaseSettings):
     """Everything that can be set. Frozen: what a process reads at its start holds until its end."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX,
-        env_ignore_empty=True,
-        frozen=True,
-        extra="forbid",
-        toml_file=FILE,
-        populate_by_name=True,
+        env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid", toml_file=FILE, populate_by_name=True
     )
 
-    home: Path = Field(
-        default_factory=_default_home,
-        description="Where runs, objects and caches live.",
-    )
+    home: Path = Field(default_factory=_default_home, description="Where runs, objects and caches live.")
     author: str = Field(
-        default_factory=_default_author,
-        description="Who signs what is done from the command line.",
-        min_length=1,
+        default_factory=_default_author, description="Who signs what is done from the command line.", min_length=1
     )
     tavily_api_key: SecretStr | None = Field(
         default=None,
@@ -85,9 +70,7 @@ class Origin:
     description: str
 
 
-def load_settings(
-    flags: Mapping[str, Any],
-) -> Settings:  # Any: the values of flags are what pydantic checks
+def load_settings(flags: Mapping[str, Any]) -> Settings:  # Any: the values of flags are what pydantic checks
     """The settings of this process; UsageError names the value that cannot be and where it stands."""
     _refuse_unknown_keys()
     try:
@@ -96,8 +79,7 @@ def load_settings(
         first = error.errors()[0]
         name = str(first["loc"][0])
         raise UsageError(
-            f"the setting {name} is refused: {first['msg']}",
-            "`partner config` shows where it comes from",
+            f"the setting {name} is refused: {first['msg']}", "`partner config` shows where it comes from"
         ) from None
     return settings.model_copy(update={"home": settings.home.expanduser().absolute()})
 
@@ -105,12 +87,7 @@ def load_settings(
 def origins(settings: Settings, flags: Mapping[str, Any]) -> list[Origin]:  # Any: as above
     """Where each value comes from, secrets masked."""
     return [
-        Origin(
-            name,
-            _shown(getattr(settings, name)),
-            _source(name, flags),
-            field.description or "",
-        )
+        Origin(name, _shown(getattr(settings, name)), _source(name, flags), field.description or "")
         for name, field in Settings.model_fields.items()
     ]
 

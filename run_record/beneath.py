@@ -25,8 +25,7 @@ def check_path(path: str) -> str:
     if problem:
         shown = printable(path if len(path) <= 80 else f"{path[:77]}…")
         raise UnsafePath(
-            f"the path '{shown}' is refused: {problem}",
-            "write it as folder/file, relative to the run's tmp/",
+            f"the path '{shown}' is refused: {problem}", "write it as folder/file, relative to the run's tmp/"
         )
     return path
 
@@ -57,10 +56,7 @@ def open_regular(root: int, path: str, flags: int = os.O_RDONLY) -> int:
     reason = why_not_plain(os.fstat(fd))
     if reason:
         os.close(fd)
-        raise UnsafePath(
-            f"'{printable(path)}' is refused: it is {reason}",
-            "only plain files are read and written",
-        )
+        raise UnsafePath(f"'{printable(path)}' is refused: it is {reason}", "only plain files are read and written")
     return fd
 
 
@@ -153,10 +149,7 @@ def _refusals(path: str) -> Generator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise NotFound(
-            f"no file '{shown}' in this run",
-            "`partner files ls RUN` shows what is there",
-        ) from None
+        raise NotFound(f"no file '{shown}' in this run", "`partner files ls RUN` shows what is there") from None
     except OSError as error:
         why = {
             errno.ELOOP: "a link is on the way",

@@ -29,11 +29,7 @@ def sync_directory(path: Path) -> None:
 def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     """Give a file new content at one stroke: a reader sees the old bytes or the new, also after a power cut."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
-    fd = os.open(
-        temporary,
-        os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW,
-        mode,
-    )
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
     try:
         try:
             write_all(fd, data)

@@ -35,18 +35,14 @@ class StepDone(Frozen):
     inputs: dict[str, JsonValue] = Field(default_factory=dict, description="The salient arguments only.")
     did: tuple[str, ...] = Field(default=(), description="One to three true sentences about what was done.")
     ok: bool = Field(default=True, description="Whether the call did what was asked.")
-    cached: bool = Field(
-        default=False,
-        description="Whether an earlier result was used instead of running it.",
-    )
+    cached: bool = Field(default=False, description="Whether an earlier result was used instead of running it.")
     seconds: float = Field(default=0.0, description="How long it took.", ge=0)
     artifacts: tuple[Artifact, ...] = Field(
         default=(), description="Files that are new or changed since the step before."
     )
     removed: tuple[str, ...] = Field(default=(), description="Files that are gone since the step before.")
     skipped: dict[str, str] = Field(
-        default_factory=dict,
-        description="What is no plain file, and why it was passed over.",
+        default_factory=dict, description="What is no plain file, and why it was passed over."
     )
     next_steps: tuple[str, ...] = Field(default=(), description="What comes next, as the recipe or the caller says.")
 
@@ -62,10 +58,7 @@ class StepEvaluated(Frozen):
     evidence: Score | None = Field(default=None, description="Do claims have sources?")
     hygiene: Score | None = Field(default=None, description="No warnings, within its time?")
     aggregate: Score | None = Field(default=None, description="The mean of the four.")
-    critique: str = Field(
-        default="",
-        description="One or two lines: what failed, or why there is no verdict.",
-    )
+    critique: str = Field(default="", description="One or two lines: what failed, or why there is no verdict.")
 
 
 class NoteAdded(Frozen):
@@ -84,7 +77,4 @@ class RunClosed(Frozen):
     reason: str = Field(default="", description="Why, when it did not end well.")
 
 
-Fact = Annotated[
-    RunOpened | StepDone | StepEvaluated | NoteAdded | RunClosed,
-    Field(discriminator="kind"),
-]
+Fact = Annotated[RunOpened | StepDone | StepEvaluated | NoteAdded | RunClosed, Field(discriminator="kind")]

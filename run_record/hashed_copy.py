@@ -12,14 +12,7 @@ from run_record.ids import Sha256
 
 _CHUNK_BYTES = 1 << 20
 _FICLONE = 0x40049409
-_CANNOT_CLONE = {
-    errno.EOPNOTSUPP,
-    errno.EXDEV,
-    errno.EINVAL,
-    errno.ENOTTY,
-    errno.EPERM,
-    errno.ETXTBSY,
-}
+_CANNOT_CLONE = {errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.EPERM, errno.ETXTBSY}
 
 
 class Stream(Protocol):

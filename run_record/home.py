@@ -119,13 +119,9 @@ class Home:
         shown = printable(name[:80])
         if matches:
             some = ", ".join(sorted(matches)[:5])
-            raise AmbiguousRun(
-                f"'{shown}' is the beginning of {len(matches)} runs: {some}",
-                "give more of the id",
-            )
+            raise AmbiguousRun(f"'{shown}' is the beginning of {len(matches)} runs: {some}", "give more of the id")
         raise NotFound(
-            f"no run '{shown}' in {self.root}",
-            "`partner runs` lists them; --home or PARTNER_HOME names another home",
+            f"no run '{shown}' in {self.root}", "`partner runs` lists them; --home or PARTNER_HOME names another home"
         )
 
     def _latest(self) -> RunId:

@@ -11,14 +11,7 @@ from run_record.clock import Clock, timestamp
 from run_record.durable import locked, replace_file, write_all
 from run_record.errors import DamagedRecord, NotWritten
 from run_record.facts import Fact, NoteAdded
-from run_record.head import (
-    Head,
-    first_head,
-    put_back_head,
-    read_head,
-    slots_of,
-    write_head,
-)
+from run_record.head import Head, first_head, put_back_head, read_head, slots_of, write_head
 from run_record.journal_line import HOW_TO_MEND, NO_HASH, Entry, decode, encode
 
 JOURNAL = "journal.jsonl"
@@ -53,21 +46,17 @@ def create_journal(folder: Path, opened: Fact, at: str) -> None:
 
 def read_journal(folder: Path) -> Reading:
     """Every acknowledged entry, verified. Changes nothing: damage and torn tails stay as they are."""
-    with (
-        _opened(folder, os.O_RDONLY) as (journal, head_file),
-        locked(journal, shared=True),
-    ):
+    with _opened(folder, os.O_RDONLY) as (journal, head_file), locked(journal, shared=True):
         head = read_head(head_file)
         entries, position = _advance(journal, Position(), head)
         return Reading(entries, os.fstat(journal).st_size - position.offset, not head.is_doubtful)
 
 
 class Journal:
-    """Appends facts to one run's journal, and takes in what other processes appended.
+    """One run's journal, to be appended to by this process and others.
 
-    Holds the lock for one append at a time. What a crash left behind without acknowledging it is set
-    aside in `journal.torn-*` and noted; acknowledged bytes that are damaged are refused.
-    Who may run the run is the lease's business; what facts mean, RunState's.
+    Remembers how far it has read, and gives itself out to one holder at a time. Who may run the run is
+    the lease's business; what facts mean, RunState's.
     """
 
     def __init__(self, folder: Path, clock: Clock) -> None:
@@ -77,74 +66,87 @@ class Journal:
         self._threads = threading.Lock()
 
     @contextmanager
-    def locked(self) -> Generator[Sequence[Entry]]:
-        """Hold the journal alone; gives what was appended since this object last held it."""
-        with (
-            self._threads,
-            _opened(self._folder, os.O_RDWR) as (self._file, self._head_file),
-            locked(self._file),
-        ):
-            head = read_head(self._head_file)
-            news, self._position = _advance(self._file, self._position, head)
-            repaired = self._repair(head)
-            yield [*news, self.append(repaired)] if repaired else news
+    def held(self) -> Generator["HeldJournal"]:
+        """The journal, locked; whatever others appended since it was last held is its `news`."""
+        with self._threads, _opened(self._folder, os.O_RDWR) as (file, head_file), locked(file):
+            head = read_head(head_file)
+            news, position = _advance(file, self._position, head)
+            held = HeldJournal(self._folder, self._clock, file, head_file, position, news)
+            try:
+                held.repair(head)
+                yield held
+            finally:
+                self._position = held.position
+
+
+@dataclass(slots=True)
+class HeldJournal:
+    """A journal while it is locked: takes facts, and clears away what a crash left.
+
+    What was never acknowledged is set aside in `journal.torn-*` and noted; acknowledged bytes that are
+    damaged were refused before it came to this.
+    """
+
+    folder: Path
+    clock: Clock
+    file: int
+    head_file: int
+    position: Position
+    news: list[Entry]
 
     def append(self, fact: Fact) -> Entry:
-        """Make a fact durable, under the lock. When this returns it is acknowledged; when it raises it is not."""
-        at = self._position
-        line, entry = encode(fact, at.n + 1, timestamp(self._clock()), at.hash)
-        slots = slots_of(self._head_file)
+        """Make a fact durable. When this returns it is acknowledged; when it raises it is not."""
+        at = self.position
+        line, entry = encode(fact, at.n + 1, timestamp(self.clock()), at.hash)
+        slots = slots_of(self.head_file)
         try:
-            os.lseek(self._file, at.offset, os.SEEK_SET)
-            write_all(self._file, line)
-            os.fdatasync(self._file)
-            write_head(self._head_file, entry.n, entry.hash)
+            os.lseek(self.file, at.offset, os.SEEK_SET)
+            write_all(self.file, line)
+            os.fdatasync(self.file)
+            write_head(self.head_file, entry.n, entry.hash)
         except BaseException as error:
             self._undo(slots)
             if isinstance(error, OSError):
-                raise NotWritten.because(f"the journal in {self._folder} could not be written", error) from error
+                raise NotWritten.because(f"the journal in {self.folder} could not be written", error) from error
             raise
-        self._position = Position(entry.n, entry.hash, at.offset + len(line))
+        self.position = Position(entry.n, entry.hash, at.offset + len(line))
         return entry
 
     def entries(self) -> Sequence[Entry]:
-        """Everything so far, read and verified again, under the lock."""
-        return _advance(self._file, Position(), Head(self._position.n, self._position.hash))[0]
+        """Everything so far, read and verified again."""
+        return _advance(self.file, Position(), Head(self.position.n, self.position.hash))[0]
 
-    def _undo(self, slots: bytes) -> None:
-        """Take back what was not acknowledged; where the disk refuses even that, the next opening will."""
-        with suppress(OSError):
-            # The head first: it must never promise a record that the journal no longer has.
-            put_back_head(self._head_file, slots)
-            os.ftruncate(self._file, self._position.offset)
-
-    def _repair(self, head: Head) -> NoteAdded | None:
-        """Clear away what a crash left, and say what it was."""
-        torn_bytes = os.fstat(self._file).st_size - self._position.offset
+    def repair(self, head: Head) -> None:
+        """Put right what a crash left, and note what it was."""
+        torn_bytes = os.fstat(self.file).st_size - self.position.offset
         if torn_bytes:
             aside = self._set_aside(torn_bytes)
             text = f"recovered: {torn_bytes} bytes that were never acknowledged were set aside in {aside.name}"
         elif head.is_doubtful:
             # This slot now, the other one with the note that follows.
-            write_head(self._head_file, self._position.n, self._position.hash)
+            write_head(self.head_file, self.position.n, self.position.hash)
             text = "recovered: a damaged slot of the head was written again"
         else:
-            return None
-        return NoteAdded(by=THE_RECORD, text=text)
+            return
+        self.news.append(self.append(NoteAdded(by=THE_RECORD, text=text)))
+
+    def _undo(self, slots: bytes) -> None:
+        """Take back what was not acknowledged; where the disk refuses even that, the next holder will."""
+        with suppress(OSError):
+            # The head first: it must never promise a record that the journal no longer has.
+            put_back_head(self.head_file, slots)
+            os.ftruncate(self.file, self.position.offset)
 
     def _set_aside(self, torn_bytes: int) -> Path:
-        number = self._position.n + 1
-        taken = len(list(self._folder.glob(f"journal.torn-{number}*")))
-        aside = self._folder / f"journal.torn-{number}{f'-{taken + 1}' if taken else ''}"
+        number = self.position.n + 1
+        taken = len(list(self.folder.glob(f"journal.torn-{number}*")))
+        aside = self.folder / f"journal.torn-{number}{f'-{taken + 1}' if taken else ''}"
         try:
-            replace_file(aside, os.pread(self._file, torn_bytes, self._position.offset))
-            os.ftruncate(self._file, self._position.offset)
-            os.fsync(self._file)
+            replace_file(aside, os.pread(self.file, torn_bytes, self.position.offset))
+            os.ftruncate(self.file, self.position.offset)
+            os.fsync(self.file)
         except OSError as error:
-            raise NotWritten.because(
-                f"the torn end of the journal in {self._folder} could not be set aside",
-                error,
-            ) from error
+            raise NotWritten.because(f"the journal's torn end could not be set aside in {aside}", error) from error
         return aside
 
 
@@ -179,10 +181,7 @@ def _advance(journal: int, start: Position, head: Head) -> tuple[list[Entry], Po
         entry, position = _next(data, start.offset, position)
         entries.append(entry)
     if (position.n, position.hash) != (head.n, head.hash):
-        raise DamagedRecord(
-            f"the journal does not lead to record {head.n}, which its head names",
-            HOW_TO_MEND,
-        )
+        raise DamagedRecord(f"the journal does not lead to record {head.n}, which its head names", HOW_TO_MEND)
     if head.is_doubtful:
         # The unreadable slot named the record before this one, or one that follows: see whether one does.
         with suppress(DamagedRecord):

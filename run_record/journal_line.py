@@ -49,22 +49,17 @@ def decode(line: bytes, n: int, prev: str) -> Entry:
     body = line[:-_TAIL_LENGTH]
     if tail is None or hashlib.sha256(body).hexdigest() != tail[1].decode():
         _refuse_newer(line)
-        raise DamagedRecord(
-            f"journal record {n} is damaged: its bytes do not have the hash it carries",
-            HOW_TO_MEND,
-        )
+        raise DamagedRecord(f"journal record {n} is damaged: its bytes do not have the hash it carries", HOW_TO_MEND)
     _refuse_newer(line)
     try:
         found = _Body.model_validate_json(body + b"}")
     except ValidationError as error:
         raise DamagedRecord(
-            f"journal record {n} is whole but not understood: {error.errors()[0]['msg']}",
-            HOW_TO_MEND,
+            f"journal record {n} is whole but not understood: {error.errors()[0]['msg']}", HOW_TO_MEND
         ) from None
     if found.n != n or found.prev != prev:
         raise DamagedRecord(
-            f"journal record {n} does not follow the one before: a record was taken out or moved",
-            HOW_TO_MEND,
+            f"journal record {n} does not follow the one before: a record was taken out or moved", HOW_TO_MEND
         )
     return Entry(n, found.at, found.fact, tail[1].decode())
 

@@ -30,14 +30,7 @@ class KnownFiles:
         known = self._known.get(path)
         return known[1] if known is not None and known[0] == signature else None
 
-    def learn(
-        self,
-        path: str,
-        signature: Signature,
-        sha256: Sha256,
-        *,
-        read_from_ns: int | None = None,
-    ) -> None:
+    def learn(self, path: str, signature: Signature, sha256: Sha256, *, read_from_ns: int | None = None) -> None:
         """Remember what a file held; `read_from_ns` is the wall clock when reading began."""
         now_ns = time.time_ns() if read_from_ns is None else read_from_ns
         tick_ns = _COARSE_TICK_NS if signature.ctime_ns % 1_000_000_000 == 0 else _FINE_TICK_NS

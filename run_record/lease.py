@@ -17,11 +17,7 @@ LEASE = "lease"
 def lease(run_folder: Path, who: str) -> Generator[None]:
     """Be the run's only runner, or be refused at once with the name of the one that is."""
     try:
-        fd = os.open(
-            run_folder / LEASE,
-            os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW,
-            0o600,
-        )
+        fd = os.open(run_folder / LEASE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise NotWritten.because(f"the lease in {run_folder} cannot be taken", error) from error
     try:

@@ -97,10 +97,7 @@ class ObjectStore:
 
     def _path(self, sha256: Sha256) -> Path:
         if not re.fullmatch(r"[0-9a-f]{64}", sha256):
-            raise DamagedRecord(
-                f"'{sha256}' is no sha256",
-                "the record names an object that cannot exist",
-            )
+            raise DamagedRecord(f"'{sha256}' is no sha256", "the record names an object that cannot exist")
         return self._root / sha256[:2] / sha256[2:]
 
     def _open(self, sha256: Sha256) -> int:
@@ -111,10 +108,7 @@ class ObjectStore:
 
     def _require(self, sha256: Sha256, found: Sha256) -> None:
         if found != sha256:
-            raise DamagedRecord(
-                f"object {sha256} is damaged: its bytes now have sha256 {found}",
-                _HOW_TO_MEND,
-            )
+            raise DamagedRecord(f"object {sha256} is damaged: its bytes now have sha256 {found}", _HOW_TO_MEND)
 
 
 _HOW_TO_MEND = "write the same bytes again (`partner files write`), or restore objects/ from a backup"

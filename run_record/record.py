@@ -1,6 +1,5 @@
 """One run's record, kept together: files, objects, journal, and CEL.md."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,17 +10,10 @@ from run_record.cel.cel_file import CEL, CelFile
 from run_record.cel.cel_text import CelText, Edit, cel_text, text_of
 from run_record.changes import ChangeDetector, changes
 from run_record.clock import Clock
-from run_record.errors import RunIsClosed, StepsPending
-from run_record.facts import (
-    EndState,
-    Fact,
-    NoteAdded,
-    RunClosed,
-    StepDone,
-    StepEvaluated,
-)
+from run_record.errors import CallerError, RunIsClosed, StepsPending
+from run_record.facts import EndState, Fact, NoteAdded, RunClosed, StepDone, StepEvaluated
 from run_record.incoming import Incoming
-from run_record.journal import THE_RECORD, Journal
+from run_record.journal import THE_RECORD, HeldJournal, Journal
 from run_record.journal_line import Entry
 from run_record.known_files import KnownFiles
 from run_record.object_store import ObjectStore
@@ -71,16 +63,16 @@ class RunRecord:
         self._cel = CelText(self.state)
         self._cel_file = CelFile(folder, incoming, 0o600)
         self._cel_copy = CelFile(folder / TMP, incoming, 0o644)
-        with self._journal.locked() as entries:
-            self._take_in(entries)
+        with self._journal.held() as journal:
+            self._take_in(journal)
 
     def record_step(self, call: Call) -> StepDone:
         """Record a tool call with every file that changed since the step before."""
         self.require_open()
         # Reading and storing may take long, so it happens before the journal is held.
         seen = self._detector.look(self.state)
-        with self._journal.locked() as news:
-            self._take_in(news)
+        with self._journal.held() as journal:
+            self._take_in(journal)
             self.require_open()
             found = changes(seen, self.state)
             done = StepDone(
@@ -97,60 +89,36 @@ class RunRecord:
                 skipped=found.skipped,
                 next_steps=call.next_steps,
             )
-            self._append(done)
+            self._append(journal, done)
             self._known.save(self.folder / KNOWN_FILES)
         return done
 
     def record_evaluation(self, evaluation: StepEvaluated) -> None:
         """Record what the Evaluator said of a step."""
-        with self._journal.locked() as news:
-            self._take_in(news)
+        with self._journal.held() as journal:
+            self._take_in(journal)
             self.require_open()
             self.state.step(evaluation.step)
-            self._append(evaluation)
+            self._append(journal, evaluation)
 
     def note(self, by: str, text: str) -> None:
         """Add somebody's note, also to a closed run."""
-        with self._journal.locked() as news:
-            self._take_in(news)
-            self._append(NoteAdded(by=by, text=text))
+        if by == THE_RECORD:
+            raise CallerError(f"nobody but the record signs as '{by}'", "sign with another name: PARTNER_AUTHOR")
+        with self._journal.held() as journal:
+            self._take_in(journal)
+            self._append(journal, NoteAdded(by=by, text=text))
 
     def close(self, state: EndState, reason: str = "") -> None:
         """End the run: nothing but notes can follow."""
-        with self._journal.locked() as news:
-            self._take_in(news)
+        with self._journal.held() as journal:
+            self._take_in(journal)
             self.require_open()
             if self.state.pending:
                 steps = ", ".join(map(str, self.state.pending))
-                raise StepsPending(
-                    f"steps {steps} have no evaluation yet",
-                    "evaluate them, then close the run",
-                )
-            self._append(RunClosed(state=state, reason=reason))
+                raise StepsPending(f"steps {steps} have no evaluation yet", "evaluate them, then close the run")
+            self._append(journal, RunClosed(state=state, reason=reason))
             write_index(self.folder, self.state)
-
-    def _take_in(self, news: Sequence[Entry]) -> None:
-        """Catch up with what other processes recorded, and have shown in CEL.md."""
-        if not news:
-            return
-        edits = [self._absorb(entry) for entry in news]
-        text = text_of(edits) if news[0].n == 1 else self._whole_cel()
-        self._cel_file.bring_up(text)
-        if not self._cel_copy.bring_up(text):
-            self._append(NoteAdded(by=THE_RECORD, text=_TAMPERED))
-
-    def _absorb(self, entry: Entry) -> Edit:
-        self.state.absorb(entry)
-        return self._cel.feed(entry)
-
-    def _append(self, fact: Fact) -> None:
-        edit = self._absorb(self._journal.append(fact))
-        self._cel_file.apply(edit, self._whole_cel)
-        if not self._cel_copy.apply(edit, self._whole_cel):
-            self._append(NoteAdded(by=THE_RECORD, text=_TAMPERED))
-
-    def _whole_cel(self) -> str:
-        return cel_text(self._journal.entries())
 
     def require_open(self) -> None:
         """Refuse whatever a closed run does not take."""
@@ -159,3 +127,23 @@ class RunRecord:
                 f"run {self.state.opened.run_id} is closed ({self.state.closed.state})",
                 "it takes notes only (`partner note`); open a new run to go on",
             )
+
+    def _take_in(self, journal: HeldJournal) -> None:
+        """Catch up with what other processes recorded, and have shown in CEL.md."""
+        if not journal.news:
+            return
+        edits = [self._absorb(entry) for entry in journal.news]
+        text = text_of(edits) if journal.news[0].n == 1 else cel_text(journal.entries())
+        self._cel_file.bring_up(text)
+        if not self._cel_copy.bring_up(text):
+            self._append(journal, NoteAdded(by=THE_RECORD, text=_TAMPERED))
+
+    def _append(self, journal: HeldJournal, fact: Fact) -> None:
+        edit = self._absorb(journal.append(fact))
+        self._cel_file.apply(edit, lambda: cel_text(journal.entries()))
+        if not self._cel_copy.apply(edit, lambda: cel_text(journal.entries())):
+            self._append(journal, NoteAdded(by=THE_RECORD, text=_TAMPERED))
+
+    def _absorb(self, entry: Entry) -> Edit:
+        self.state.absorb(entry)
+        return self._cel.feed(entry)

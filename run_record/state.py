@@ -81,8 +81,7 @@ class RunState:
     def _first(self) -> tuple[str, RunOpened]:
         if self._opened is None:
             raise DamagedRecord(
-                "the journal's first record does not open a run",
-                "restore the run's folder from a backup",
+                "the journal's first record does not open a run", "restore the run's folder from a backup"
             )
         return self._opened
 

@@ -64,12 +64,7 @@ def verify(folder: Path, objects: ObjectStore, progress: Progress) -> Verificati
 
 def _check_ends(reading: Reading, found: Verification) -> None:
     if not reading.is_head_whole:
-        found.damage.append(
-            Damage(
-                HEAD,
-                "one of its two slots is unreadable; the next entry writes it again",
-            )
-        )
+        found.damage.append(Damage(HEAD, "one of its two slots is unreadable; the next entry writes it again"))
     if reading.unacknowledged_bytes:
         found.remarks.append(
             f"{reading.unacknowledged_bytes} bytes at the journal's end were never acknowledged;"
@@ -90,12 +85,7 @@ def _check_derived(folder: Path, entries: Sequence[Entry], state: RunState, foun
     for path in (folder / CEL, folder / TMP / CEL):
         name = str(path.relative_to(folder))
         if not path.is_file() or path.is_symlink() or path.read_bytes() != text:
-            found.damage.append(
-                Damage(
-                    name,
-                    "it is not what the journal says; the next entry writes it again",
-                )
-            )
+            found.damage.append(Damage(name, "it is not what the journal says; the next entry writes it again"))
     if state.closed:
         index = folder / INDEX
         expected = artifact_index(state).model_dump_json(indent=1).encode() + b"\n"

@@ -75,8 +75,7 @@ class Workspace:
                 os.unlink(name, dir_fd=parent)
             except FileNotFoundError:
                 raise NotFound(
-                    f"no file '{printable(path)}' in this run",
-                    "`partner files ls RUN` lists them",
+                    f"no file '{printable(path)}' in this run", "`partner files ls RUN` lists them"
                 ) from None
             except IsADirectoryError:
                 raise UnsafePath(f"'{printable(path)}' is a folder", "delete the files in it") from None
@@ -98,10 +97,7 @@ class Workspace:
 
     def _check_ours(self, path: str) -> None:
         if check_path(path) == self._reserved:
-            raise UnsafePath(
-                f"{path} is written by the record alone",
-                "add a note instead: `partner note RUN TEXT`",
-            )
+            raise UnsafePath(f"{path} is written by the record alone", "add a note instead: `partner note RUN TEXT`")
 
     def scan(self) -> Scan:
         """Everything that lies here now."""

@@ -6,17 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-app = typer.Typer(
-    name="partner",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-files = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="List, read, write and delete a run's files.",
-)
+app = typer.Typer(name="partner", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+files = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, read, write and delete a run's files.")
 app.add_typer(files, name="files")
 
 
@@ -28,25 +19,17 @@ def _complete_run(incomplete: str) -> list[str]:
 
 Run = Annotated[
     str,
-    typer.Argument(
-        help="A run's id, the beginning of one, or 'latest'.",
-        autocompletion=_complete_run,
-        metavar="RUN",
-    ),
+    typer.Argument(help="A run's id, the beginning of one, or 'latest'.", autocompletion=_complete_run, metavar="RUN"),
 ]
 FilePath = Annotated[str, typer.Argument(help="A file, relative to the run's tmp/.")]
-Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print one JSON object and nothing else on stdout."),
-]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
 
 
 @app.callback()
 def partner(
     ctx: typer.Context,
     home: Annotated[
-        Path | None,
-        typer.Option(help="Where runs live, instead of PARTNER_HOME.", metavar="FOLDER"),
+        Path | None, typer.Option(help="Where runs live, instead of PARTNER_HOME.", metavar="FOLDER")
     ] = None,
 ) -> None:
     """Decision packs whose every step can be audited.
@@ -105,10 +88,7 @@ def show(ctx: typer.Context, run: Run, json: Json = False) -> None:
 def cel(
     ctx: typer.Context,
     run: Run,
-    at: Annotated[
-        int | None,
-        typer.Option(help="As it stood after this step.", metavar="STEP", min=1),
-    ] = None,
+    at: Annotated[int | None, typer.Option(help="As it stood after this step.", metavar="STEP", min=1)] = None,
     json: Json = False,
 ) -> None:
     """Print a run's Context Engineering Log.
@@ -126,10 +106,7 @@ def cel(
 def note(
     ctx: typer.Context,
     run: Run,
-    text: Annotated[
-        str,
-        typer.Argument(help="What to note; '-' reads it from stdin."),
-    ],
+    text: Annotated[str, typer.Argument(help="What to note; '-' reads it from stdin.")],
     json: Json = False,
 ) -> None:
     """Add a note to a run's record, also while it runs and after it closed.

@@ -53,19 +53,11 @@ def _home(home: Home) -> Iterator[Finding]:
         if os.access(parent, os.W_OK):
             yield Finding("✓", "home", f"{root} will be made by the first run")
         else:
-            yield Finding(
-                "✗",
-                "home",
-                f"{root} cannot be made",
-                "name another with --home or PARTNER_HOME",
-            )
+            yield Finding("✗", "home", f"{root} cannot be made", "name another with --home or PARTNER_HOME")
         return
     if not os.access(root, os.W_OK | os.X_OK):
         yield Finding(
-            "✗",
-            "home",
-            f"{root} cannot be written",
-            "change its owner, or name another with --home or PARTNER_HOME",
+            "✗", "home", f"{root} cannot be written", "change its owner, or name another with --home or PARTNER_HOME"
         )
         return
     objects = list(home.objects.sizes())
@@ -74,10 +66,7 @@ def _home(home: Home) -> Iterator[Finding]:
     free = shutil.disk_usage(root).free
     if free < _LOW_DISK_BYTES:
         yield Finding(
-            "!",
-            "disk",
-            f"{size(free)} left for {root}",
-            "free some space: what does not fit is not recorded",
+            "!", "disk", f"{size(free)} left for {root}", "free some space: what does not fit is not recorded"
         )
 
 
@@ -106,11 +95,7 @@ def _settings() -> Iterator[Finding]:
 def _versions() -> Iterator[Finding]:
     lock = Path(__file__).parents[2] / "requirements.lock"
     if not lock.is_file():
-        yield Finding(
-            "!",
-            "versions",
-            "no requirements.lock beside the program: nothing to compare with",
-        )
+        yield Finding("!", "versions", "no requirements.lock beside the program: nothing to compare with")
         return
     wrong = [
         f"{name} {found or 'missing'}, locked {wanted}" for name, wanted, found in _locked(lock) if found != wanted

@@ -2,13 +2,7 @@
 
 from partner.cli.screen import print_json, say
 from partner.errors import PartnerError
-from run_record.errors import (
-    DamagedRecord,
-    NotFound,
-    NotWritten,
-    RunIsBusy,
-    RunRecordError,
-)
+from run_record.errors import DamagedRecord, NotFound, NotWritten, RunIsBusy, RunRecordError
 
 FAILED = 1
 USAGE = 2
@@ -25,15 +19,7 @@ def report(error: Exception, *, as_json: bool) -> int:
     if not isinstance(error, (RunRecordError, PartnerError)):
         raise error
     if as_json:
-        print_json(
-            {
-                "error": {
-                    "kind": type(error).__name__,
-                    "problem": error.problem,
-                    "remedy": error.remedy,
-                }
-            }
-        )
+        print_json({"error": {"kind": type(error).__name__, "problem": error.problem, "remedy": error.remedy}})
     say(f"error: {error}")
     return exit_code(error)
 

@@ -2,6 +2,8 @@
 
 import base64
 import hashlib
+import os
+import shutil
 import sys
 import time
 from io import BufferedReader
@@ -29,15 +31,12 @@ def list_files(flags: Flags, name: str, prefix: str, *, as_json: bool) -> None:
     run = view(here.home, name)
     found = listed(open_workspace(run.folder), KnownFiles.load(run.folder / KNOWN_FILES), prefix)
     if not run.state.closed:
-        did = f"listed {count(len(found), 'file')}"
-        _record(here.home.open_run(run.run_id), "tmp.list", {"prefix": prefix}, did, started)
+        record = here.home.open_run(run.run_id)
+        _record(record, "tmp.list", {"prefix": prefix}, f"listed {count(len(found), 'file')}", started)
     if as_json:
         print_json({"files": [file.model_dump() for file in found]})
         return
-    print_table(
-        [(size(file.size), file.modified_at[:16].replace("T", " "), file.path) for file in found],
-        numbers=[0],
-    )
+    print_table([(size(file.size), file.modified_at[:16].replace("T", " "), file.path) for file in found], numbers=[0])
     if not found:
         say(f"no file begins with '{printable(prefix)}'" if prefix else "the run has no files yet")
 
@@ -47,26 +46,16 @@ def read_file(flags: Flags, name: str, path: str, *, as_json: bool) -> None:
     here = desk(flags)
     run = view(here.home, name)
     with open_workspace(run.folder).open(path) as file:
-        content = file.read()
-    if not run.state.closed:
-        _record(
-            here.home.open_run(run.run_id),
-            "tmp.read",
-            {"path": path},
-            f"read {len(content):,} bytes of {path}",
-            started,
-        )
-    if as_json:
-        print_json(
-            {
-                **_as_json(content),
-                "size": len(content),
-                "sha256": hashlib.sha256(content).hexdigest(),
-            }
-        )
-        return
-    sys.stdout.buffer.write(content)
-    sys.stdout.buffer.flush()
+        size_bytes = os.fstat(file.fileno()).st_size
+        if not run.state.closed:
+            record = here.home.open_run(run.run_id)
+            _record(record, "tmp.read", {"path": path}, f"read {size_bytes:,} bytes of {path}", started)
+        if as_json:
+            content = file.read()
+            print_json({**_as_json(content), "size": len(content), "sha256": hashlib.sha256(content).hexdigest()})
+        else:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
 
 
 def write_file(flags: Flags, name: str, path: str, *, as_json: bool) -> None:
@@ -75,13 +64,7 @@ def write_file(flags: Flags, name: str, path: str, *, as_json: bool) -> None:
     if sys.stdin.isatty():
         say("reading from the terminal; end with Ctrl-D on an empty line")
     written = record.workspace.write(path, _Stdin())
-    _record(
-        record,
-        "tmp.write",
-        {"path": path},
-        f"wrote {written.size:,} bytes to {path}",
-        started,
-    )
+    _record(record, "tmp.write", {"path": path}, f"wrote {written.size:,} bytes to {path}", started)
     _show_written(written, as_json=as_json)
 
 
@@ -89,11 +72,7 @@ def delete_file(flags: Flags, name: str, path: str, *, is_sure: bool, as_json: b
     started = time.monotonic()
     record = _open_run(desk(flags), name)
     if sys.stdin.isatty() and not is_sure:
-        typer.confirm(
-            f"delete {printable(path)} from run {record.state.opened.run_id}?",
-            abort=True,
-            err=True,
-        )
+        typer.confirm(f"delete {printable(path)} from run {record.state.opened.run_id}?", abort=True, err=True)
     record.workspace.delete(path)
     _record(record, "tmp.delete", {"path": path}, f"deleted {path}", started)
     if as_json:

@@ -40,24 +40,11 @@ class _Row:
 
 def list_runs(flags: Flags, *, as_json: bool) -> None:
     home = desk(flags).home
-    rows = sorted(
-        (_row(home, run_id) for run_id in home.run_ids()),
-        key=lambda row: row.opened_at,
-        reverse=True,
-    )
+    rows = sorted((_row(home, run_id) for run_id in home.run_ids()), key=lambda row: row.opened_at, reverse=True)
     if as_json:
         print_json({"runs": [asdict(row) for row in rows]})
         return
-    print_table(
-        (
-            r.run_id,
-            r.state,
-            count(r.steps, "step"),
-            _minute(r.opened_at),
-            r.objective[:100],
-        )
-        for r in rows
-    )
+    print_table((r.run_id, r.state, count(r.steps, "step"), _minute(r.opened_at), r.objective[:100]) for r in rows)
     if not rows:
         say(f"there is no run in {home.root} yet\n  → partner open --objective TEXT")
 
@@ -67,14 +54,7 @@ def _row(home: Home, run_id: RunId) -> _Row:
         state = view(home, run_id).state
     except RunRecordError as error:
         return _Row(run_id, "damaged", 0, "", "", error.problem)
-    return _Row(
-        run_id,
-        state.name,
-        len(state.steps),
-        state.opened_at,
-        state.opened.recipe,
-        state.opened.objective,
-    )
+    return _Row(run_id, state.name, len(state.steps), state.opened_at, state.opened.recipe, state.opened.objective)
 
 
 def show(flags: Flags, name: str, *, as_json: bool) -> None:
@@ -109,9 +89,7 @@ def _show_files(state: RunState) -> None:
     if files:
         print()
     print_table(
-        [(f.path, size(f.size), f.kind, f"step {f.step}", f.sha256[:12]) for f in files],
-        indent="  ",
-        numbers=[1],
+        [(f.path, size(f.size), f.kind, f"step {f.step}", f.sha256[:12]) for f in files], indent="  ", numbers=[1]
     )
 
 
@@ -143,11 +121,7 @@ def close_run(flags: Flags, name: str, state: EndState, reason: str, *, as_json:
     record = home.open_run(home.find(name))
     record.require_open()
     for step in list(record.state.pending):
-        unjudged = StepEvaluated(
-            step=step,
-            verdict="NOT EVALUATED",
-            critique="the run was closed before it was judged",
-        )
+        unjudged = StepEvaluated(step=step, verdict="NOT EVALUATED", critique="the run was closed before it was judged")
         record.record_evaluation(unjudged)
     record.close(state, reason)
     if as_json:

@@ -88,10 +88,7 @@ class CelFile:
                 try:
                     os.rename(draft.path, self._folder / CEL)
                 except IsADirectoryError:
-                    os.rename(
-                        self._folder / CEL,
-                        self._folder / f"{CEL}.set-aside-{secrets.token_hex(4)}",
-                    )
+                    os.rename(self._folder / CEL, self._folder / f"{CEL}.set-aside-{secrets.token_hex(4)}")
                     os.rename(draft.path, self._folder / CEL)
                 self._left = Signature.of(os.fstat(draft.fd))
         except OSError as error:
@@ -99,11 +96,7 @@ class CelFile:
 
     def _give_up(self, error: OSError) -> None:
         self._left = None
-        _log.warning(
-            "%s is behind its journal: %s; it will be caught up",
-            self._folder / CEL,
-            error,
-        )
+        _log.warning("%s is behind its journal: %s; it will be caught up", self._folder / CEL, error)
 
     def _open(self, flags: int) -> int:
         root = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -41,10 +41,7 @@ class CelText:
         fact = entry.fact
         if isinstance(fact, StepEvaluated) and fact.step == self._pending:
             self._pending = 0
-            return Edit(
-                len(f"{PENDING}\n"),
-                f"{markdown(evaluation_text(fact))}\n{self._flush()}",
-            )
+            return Edit(len(f"{PENDING}\n"), f"{markdown(evaluation_text(fact))}\n{self._flush()}")
         if isinstance(fact, StepEvaluated) and fact.step > self._pending:
             self._judged_early[fact.step] = fact
         else:

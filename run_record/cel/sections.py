@@ -1,11 +1,6 @@
 """What stands in CEL.md besides Step Blocks: its head, notes, late evaluations, the final summary."""
 
-from run_record.cel.step_block import (
-    EVALUATION,
-    PENDING,
-    artifact_line,
-    evaluation_text,
-)
+from run_record.cel.step_block import EVALUATION, PENDING, artifact_line, evaluation_text
 from run_record.clock import to_the_second
 from run_record.facts import NoteAdded, RunClosed, RunOpened, StepEvaluated
 from run_record.plain_text import markdown

@@ -65,10 +65,7 @@ def render(block: StepBlock) -> str:
             f"**When:** {markdown(block.when)}\n",
             f"**Inputs:** {_or_none(block.inputs)}\n",
             _list("What I did", [markdown(line) for line in block.did]),
-            _list(
-                "Artifacts",
-                [artifact_line(a) for a in block.artifacts] + _not_artifacts(block),
-            ),
+            _list("Artifacts", [artifact_line(a) for a in block.artifacts] + _not_artifacts(block)),
             _list("Next steps", [f"[ ] {markdown(line)}" for line in block.next_steps]),
             f"{EVALUATION} {markdown(block.evaluation)}\n",
         ]
@@ -143,14 +140,7 @@ def _fields(lines: list[str]) -> tuple[dict[str, str], dict[str, list[str]]]:
             fields[title] = match[2]
         else:
             raise ValueError(f"a Step Block has no line {line!r}")
-    missing = {
-        "When",
-        "Inputs",
-        "What I did",
-        "Artifacts",
-        "Next steps",
-        "Evaluation (by Evaluator)",
-    } - fields.keys()
+    missing = {"When", "Inputs", "What I did", "Artifacts", "Next steps", "Evaluation (by Evaluator)"} - fields.keys()
     if missing:
         raise ValueError(f"the Step Block lacks {', '.join(sorted(missing))}")
     return fields, lists

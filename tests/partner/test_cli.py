@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from fakes.command_line import partner
 
+from fakes.command_line import partner
 from run_record import Call, Home, RunId, RunRecord
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from fakes.disk import FailingDisk
 
+from fakes.disk import FailingDisk
 from run_record import Call, Home, Question, RunRecord, read_journal
 from run_record.cel import cel_text
 from run_record.errors import NotWritten, RunRecordError

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fakes.clock import FakeClock
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fakes.clock import FakeClock
 from run_record import Journal, NoteAdded, RunId, RunOpened, read_journal
 from run_record.clock import timestamp
 from run_record.errors import DamagedRecord, NewerFormat, RunRecordError
@@ -29,8 +29,8 @@ def folder(tmp_path: Path, clock: FakeClock) -> Path:
 def append(folder: Path, *texts: str) -> None:
     journal = Journal(folder, FakeClock())
     for text in texts:
-        with journal.locked():
-            journal.append(NoteAdded(by="anna", text=text))
+        with journal.held() as held:
+            held.append(NoteAdded(by="anna", text=text))
 
 
 def texts(folder: Path) -> list[str]:
@@ -56,8 +56,8 @@ def test_two_writers_take_turns(folder: Path, clock: FakeClock) -> None:
     """Each writer is given what the other appended since, and numbers go on without a gap."""
     first, second = Journal(folder, clock), Journal(folder, clock)
     for journal, text in ((first, "a"), (second, "b"), (first, "c"), (second, "d")):
-        with journal.locked() as news:
-            journal.append(NoteAdded(by="x", text=f"{text} after {len(news)}"))
+        with journal.held() as held:
+            held.append(NoteAdded(by="x", text=f"{text} after {len(held.news)}"))
     assert texts(folder) == ["a after 1", "b after 2", "c after 1", "d after 1"]
 
 
@@ -82,9 +82,8 @@ def test_a_journal_cut_at_any_byte_recovers_what_was_acknowledged(folder: Path) 
         for torn in folder.glob("journal.torn-*"):
             torn.unlink()
         assert len(read_journal(folder).entries) == acknowledged
-        journal = Journal(folder, FakeClock())
-        with journal.locked() as entries:
-            pass
+        with Journal(folder, FakeClock()).held() as held:
+            entries = held.news
         tail = whole[ends[acknowledged - 1] : cut]
         recovered = [entry for entry in entries if not is_recovery_note(entry.fact)]
         assert [entry.n for entry in recovered] == list(range(1, acknowledged + 1)), cut
@@ -104,7 +103,7 @@ def test_a_journal_cut_behind_its_head_is_damage(folder: Path) -> None:
         (folder / "journal.jsonl").write_bytes(whole[:cut])
         with pytest.raises(DamagedRecord):
             read_journal(folder)
-        with pytest.raises(DamagedRecord), Journal(folder, FakeClock()).locked():
+        with pytest.raises(DamagedRecord), Journal(folder, FakeClock()).held():
             pass
         assert (folder / "journal.jsonl").read_bytes() == whole[:cut], "damage is left as it is"
 
@@ -120,7 +119,7 @@ def test_a_flipped_bit_anywhere_in_the_journal_is_damage(folder: Path, flip: int
         (folder / "journal.jsonl").write_bytes(damaged)
         with pytest.raises((DamagedRecord, NewerFormat)):
             read_journal(folder)
-        with pytest.raises((DamagedRecord, NewerFormat)), Journal(folder, FakeClock()).locked():
+        with pytest.raises((DamagedRecord, NewerFormat)), Journal(folder, FakeClock()).held():
             pass
 
 
@@ -137,8 +136,8 @@ def test_a_flipped_bit_anywhere_in_the_head_is_noticed_and_loses_nothing(folder:
         reading = read_journal(folder)
         assert not reading.is_head_whole, position
         assert [entry.n for entry in reading.entries] == [1, 2, 3]
-        with Journal(folder, FakeClock()).locked() as entries:
-            assert is_recovery_note(entries[-1].fact)
+        with Journal(folder, FakeClock()).held() as held:
+            assert is_recovery_note(held.news[-1].fact)
         assert read_journal(folder).is_head_whole
         assert texts(folder)[:2] == ["one", "two"]
 
@@ -188,10 +187,10 @@ def test_an_older_head_or_an_older_journal_put_back_is_damage(folder: Path, cloc
     """Rolling either file back under a writer that knows better is noticed."""
     journal = Journal(folder, clock)
     heads = write_and_keep_heads(folder, "one", "two", "three")
-    with journal.locked():
+    with journal.held():
         pass
     (folder / "head").write_bytes(heads[2])
-    with pytest.raises(DamagedRecord), journal.locked():
+    with pytest.raises(DamagedRecord), journal.held():
         pass
 
 
@@ -207,7 +206,7 @@ def test_a_newer_format_is_refused_by_name(folder: Path) -> None:
 def test_an_error_in_the_middle_of_the_lock_lets_it_go(folder: Path, clock: FakeClock) -> None:
     """When the caller fails while holding the journal, the next one gets it at once."""
     journal = Journal(folder, clock)
-    with pytest.raises(RuntimeError), journal.locked():
+    with pytest.raises(RuntimeError), journal.held():
         raise RuntimeError("a bug above")
     append(folder, "one")
     assert texts(folder) == ["one"]
@@ -216,10 +215,10 @@ def test_an_error_in_the_middle_of_the_lock_lets_it_go(folder: Path, clock: Fake
 def test_the_clock_may_go_back(folder: Path, clock: FakeClock) -> None:
     """Records keep their order by number when the clock goes back, and each its own time."""
     journal = Journal(folder, clock)
-    with journal.locked():
-        journal.append(NoteAdded(by="x", text="first"))
+    with journal.held() as held:
+        held.append(NoteAdded(by="x", text="first"))
         clock.move(-3600)
-        journal.append(NoteAdded(by="x", text="second"))
+        held.append(NoteAdded(by="x", text="second"))
     entries = read_journal(folder).entries
     assert texts(folder) == ["first", "second"]
     assert entries[2].at < entries[1].at
@@ -234,13 +233,14 @@ def test_the_head_names_the_last_record(folder: Path) -> None:
 
 
 @given(garbage=st.binary(min_size=1, max_size=200))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_garbage_behind_the_last_record_is_set_aside(folder: Path, garbage: bytes) -> None:
     """Whatever lies behind the last acknowledged record is kept aside, byte for byte, and noted."""
     with (folder / "journal.jsonl").open("ab") as file:
         file.write(garbage)
     before = len(read_journal(folder).entries)
-    with Journal(folder, FakeClock()).locked() as entries:
+    with Journal(folder, FakeClock()).held() as held:
+        entries = held.news
         note = entries[-1].fact
     assert len(entries) == before + 1
     assert isinstance(note, NoteAdded)

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from run_record import Call, Home, NoteAdded, Question, RunRecord, StepEvaluated, read_journal
-from run_record.errors import AmbiguousRun, NotFound, NotWritten, RunIsClosed, StepsPending
+from run_record.errors import AmbiguousRun, CallerError, NotFound, NotWritten, RunIsClosed, StepsPending
 
 
 def test_a_closed_run_takes_notes_only(record: RunRecord) -> None:
@@ -23,6 +23,12 @@ def test_a_closed_run_takes_notes_only(record: RunRecord) -> None:
             attempt()
     record.note("anna", "afterthought")
     assert record.state.notes[-1][1] == NoteAdded(by="anna", text="afterthought")
+
+
+def test_nobody_signs_as_the_record(record: RunRecord) -> None:
+    """A note cannot pretend that the record itself says something."""
+    with pytest.raises(CallerError, match="nobody but the record"):
+        record.note("the record", "all is well")
 
 
 def test_a_close_in_another_process_is_seen(home: Home, record: RunRecord) -> None:
