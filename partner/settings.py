@@ -44,8 +44,8 @@ class Settings(BaseSettings):
     tavily_api_key: SecretStr | None = Field(
         default=None,
         description="The key for web search. Without one, searches stay in a local folder.",
-        # Tavily's own variable is understood too.
-        validation_alias=AliasChoices("tavily_api_key", "partner_tavily_api_key"),
+        # Tavily's own variable is understood too; in partner.toml it has the same name.
+        validation_alias=AliasChoices("partner_tavily_api_key", "tavily_api_key"),
     )
 
     @classmethod
@@ -72,22 +72,27 @@ class Origin:
 
 def load_settings(flags: Mapping[str, Any]) -> Settings:  # Any: the values of flags are what pydantic checks
     """The settings of this process; UsageError names the value that cannot be and where it stands."""
-    _refuse_unknown_keys()
+    in_file = _file_content()
+    _refuse_unknown_keys(in_file)
     try:
         settings = Settings(**{name: value for name, value in flags.items() if value is not None})
     except ValidationError as error:
         first = error.errors()[0]
-        name = str(first["loc"][0])
-        raise UsageError(
-            f"the setting {name} is refused: {first['msg']}", "`partner config` shows where it comes from"
-        ) from None
-    return settings.model_copy(update={"home": settings.home.expanduser().absolute()})
+        name = str(first["loc"][0]).removeprefix(PREFIX.lower())
+        source = _source(name, flags, in_file)
+        raise UsageError(f"the setting {name} is refused: {first['msg']}", f"it comes from: {source}") from None
+    try:
+        home = settings.home.expanduser().absolute()
+    except RuntimeError as error:
+        raise UsageError(f"the home {settings.home} is refused: {error}", "name it without ~") from None
+    return settings.model_copy(update={"home": home})
 
 
 def origins(settings: Settings, flags: Mapping[str, Any]) -> list[Origin]:  # Any: as above
     """Where each value comes from, secrets masked."""
+    in_file = _file_content()
     return [
-        Origin(name, _shown(getattr(settings, name)), _source(name, flags), field.description or "")
+        Origin(name, _shown(getattr(settings, name)), _source(name, flags, in_file), field.description or "")
         for name, field in Settings.model_fields.items()
     ]
 
@@ -99,13 +104,22 @@ def unknown_variables(environ: Mapping[str, str]) -> list[tuple[str, str]]:
     return [(name, next(iter(difflib.get_close_matches(name, known, 1)), "")) for name in strange]
 
 
-def _source(name: str, flags: Mapping[str, Any]) -> str:
+def _source(name: str, flags: Mapping[str, Any], in_file: Mapping[str, Any]) -> str:
+    """The first source that has the setting, in the order in which pydantic-settings asks them."""
     if flags.get(name) is not None:
         return f"flag --{name.replace('_', '-')}"
-    for variable in (PREFIX + name.upper(), name.upper()):
-        if os.environ.get(variable) and (variable.startswith(PREFIX) or name == "tavily_api_key"):
-            return f"environment {variable}"
-    return FILE if name in _file_content() else "default"
+    for wanted in _variables(name):
+        for variable, value in os.environ.items():
+            if variable.lower() == wanted and value:
+                return f"environment {variable}"
+    return FILE if name in in_file else "default"
+
+
+def _variables(name: str) -> list[str]:
+    """The environment variables of a setting, in lower case as they are compared."""
+    alias = Settings.model_fields[name].validation_alias
+    choices = alias.choices if isinstance(alias, AliasChoices) else [f"{PREFIX}{name}"]
+    return [str(choice).lower() for choice in choices]
 
 
 def _shown(value: object) -> str | None:
@@ -122,8 +136,8 @@ def _file_content() -> dict[str, Any]:  # Any: TOML values
         raise UsageError(f"{Path(FILE).absolute()} is not TOML: {error}", "mend it, or move it away") from None
 
 
-def _refuse_unknown_keys() -> None:
-    for key in _file_content():
+def _refuse_unknown_keys(in_file: Mapping[str, Any]) -> None:
+    for key in in_file:
         if key not in Settings.model_fields:
             close = difflib.get_close_matches(key, Settings.model_fields, 1)
             meant = f"did you mean {close[0]}?" if close else f"it may set {', '.join(Settings.model_fields)}"

@@ -1,5 +1,6 @@
 """The artifact index: a run's files as a page or a program lists them, without a database."""
 
+import logging
 from pathlib import Path
 
 from pydantic import Field
@@ -11,6 +12,7 @@ from run_record.state import File, RunState
 
 INDEX = "index.json"
 _FORMAT = 1
+_log = logging.getLogger(__name__)
 _KINDS = {
     "archive": "gz tar zip",
     "data": "json jsonl ndjson",
@@ -48,9 +50,18 @@ def artifact_index(state: RunState) -> ArtifactIndex:
     return ArtifactIndex(run_id=state.opened.run_id, state=state.name, files=files)
 
 
-def write_index(folder: Path, state: RunState) -> None:
-    """Put the index beside the journal it is derived from."""
-    replace_file(folder / INDEX, artifact_index(state).model_dump_json(indent=1).encode() + b"\n")
+def index_bytes(state: RunState) -> bytes:
+    return artifact_index(state).model_dump_json(indent=1).encode() + b"\n"
+
+
+def bring_up_index(folder: Path, state: RunState) -> None:
+    """Make index.json, beside the journal, say what the journal says. Derived: if it cannot be written, it is later."""
+    path, wanted = folder / INDEX, index_bytes(state)
+    try:
+        if not path.is_file() or path.read_bytes() != wanted:
+            replace_file(path, wanted)
+    except OSError as error:
+        _log.warning("%s is behind its journal: %s; it will be caught up", path, error)
 
 
 def _indexed(file: File) -> IndexedFile:

@@ -14,6 +14,7 @@ from run_record.plain_text import printable
 
 _OPENAT2 = 437  # the same number on every architecture
 _RESOLVE = 0x08 | 0x04 | 0x02  # RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS
+LARGEST_FILE_BYTES = 16_000_000_000
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 # O_NONBLOCK: opening a fifo must not wait for its other end.
 _FILE = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -73,7 +74,10 @@ def why_not_plain(status: os.stat_result) -> str:
     """Empty for a plain file; otherwise what it is instead."""
     if stat.S_ISREG(status.st_mode):
         # Its other name may lie outside the run, or be written to behind our back.
-        return "" if status.st_nlink <= 1 else f"a hard link ({status.st_nlink} names)"
+        if status.st_nlink > 1:
+            return f"a hard link ({status.st_nlink} names)"
+        # A file with nothing but a hole in it has any size for free, and would keep us reading for hours.
+        return f"larger than {LARGEST_FILE_BYTES:,} bytes" if status.st_size > LARGEST_FILE_BYTES else ""
     kinds = {
         stat.S_IFLNK: "a symbolic link",
         stat.S_IFIFO: "a fifo",

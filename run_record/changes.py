@@ -3,11 +3,13 @@
 import os
 import time
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from run_record.artifact import Artifact
 from run_record.cel.cel_file import CEL
-from run_record.errors import CallerError
+from run_record.errors import CallerError, NotFound
 from run_record.hashed_copy import hash_file
+from run_record.ids import Sha256
 from run_record.known_files import KnownFiles
 from run_record.object_store import ObjectStore
 from run_record.scan import Signature
@@ -20,6 +22,7 @@ class Sighting:
     """The files of a workspace at one moment, none of them able to get lost any more."""
 
     after_step: int
+    paths: frozenset[str] | None  # the paths that were looked at; None for all
     files: dict[str, Artifact]
     skipped: dict[str, str]
 
@@ -32,6 +35,10 @@ class Changes:
     removed: tuple[str, ...]
     skipped: dict[str, str]
 
+    @property
+    def is_anything(self) -> bool:
+        return bool(self.artifacts or self.removed or self.skipped)
+
 
 class ChangeDetector:
     """Finds the files that changed, reading only those that might have, and stores their bytes."""
@@ -41,35 +48,35 @@ class ChangeDetector:
         self._objects = objects
         self._known = known
 
-    def look(self, state: RunState) -> Sighting:
-        """See what is there now and store what the record does not have yet."""
-        seen = Sighting(len(state.steps), {}, {})
-        found = self._workspace.scan()
-        seen.skipped.update(found.skipped)
+    def look(self, state: RunState, paths: frozenset[str] | None = None) -> Sighting:
+        """See what is there now, everywhere or at a few paths, and store what the record does not have yet."""
+        found = self._workspace.scan() if paths is None else self._workspace.scan_paths(paths)
+        if paths is None:
+            self._known.forget_all_but(found.files)
+        seen = Sighting(len(state.steps), paths, {}, dict(found.skipped))
         for path, signature in found.files.items():
             if path == CEL:
                 continue  # the record's own copy
             recorded = state.files.get(path)
-            sha256 = self._known.content(path, signature)
-            if recorded is not None and recorded.artifact.sha256 == sha256:
+            if recorded is not None and recorded.artifact.sha256 == self._known.content(path, signature):
                 seen.files[path] = recorded.artifact
                 continue
             try:
                 seen.files[path] = self._store(path, recorded.artifact if recorded else None)
+            except NotFound:
+                continue  # removed since the scan
             except CallerError as error:
-                seen.skipped[path] = error.problem  # removed or swapped since the scan
+                seen.skipped[path] = error.problem  # swapped since the scan
         return seen
 
     def _store(self, path: str, recorded: Artifact | None) -> Artifact:
         began_ns = time.time_ns()
         with self._workspace.open(path) as file:
+            # Clean pages are write-protected: a later store through a mapping that a cell kept then shows in ctime.
+            os.fdatasync(file.fileno())
             status = os.fstat(file.fileno())
             # A file that was touched but holds the same is only read, not copied.
-            if (
-                recorded is not None
-                and recorded.size == status.st_size
-                and hash_file(file.fileno())[1] == recorded.sha256
-            ):
+            if recorded is not None and recorded.size == status.st_size and _hash_of(file) == recorded.sha256:
                 artifact = recorded
             else:
                 size, sha256 = self._objects.put(file.fileno())
@@ -80,12 +87,20 @@ class ChangeDetector:
 
 def changes(seen: Sighting, state: RunState) -> Changes:
     """What the record lacks. What another process recorded since the sighting is newer than it, and stays."""
-    newer = {path for path, file in state.files.items() if file.step > seen.after_step}
+
+    def is_news(path: str) -> bool:
+        return state.touched.get(path, 0) <= seen.after_step
+
     artifacts = [
         artifact
         for path, artifact in sorted(seen.files.items())
-        if path not in newer and (path not in state.files or state.files[path].artifact != artifact)
+        if is_news(path) and (path not in state.files or state.files[path].artifact != artifact)
     ]
-    removed = sorted(path for path in state.files if path not in seen.files and path not in newer)
+    looked_at = state.files.keys() if seen.paths is None else seen.paths & state.files.keys()
+    removed = sorted(path for path in looked_at - seen.files.keys() if is_news(path))
     skipped = {path: reason for path, reason in sorted(seen.skipped.items()) if state.skipped.get(path) != reason}
     return Changes(tuple(artifacts), tuple(removed), skipped)
+
+
+def _hash_of(file: BinaryIO) -> Sha256:
+    return hash_file(file.fileno())[1]

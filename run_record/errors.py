@@ -10,7 +10,7 @@ RunRecordError
 │   ├── RunIsBusy          another runner holds the run, or its journal
 │   └── NewerFormat        written by a newer version of this program
 ├── DamagedRecord          the disk's, or somebody's hand: what is stored is not what was acknowledged
-└── NotWritten             the machine's: nothing was acknowledged (disk full, no permission, I/O error)
+└── MachineRefused         the machine's: it would not read or store (disk full, no permission, I/O error)
 """
 
 import errno
@@ -61,11 +61,11 @@ class DamagedRecord(RunRecordError):
     """What is stored is not what was acknowledged."""
 
 
-class NotWritten(RunRecordError):
-    """Nothing was acknowledged: the machine could not store it."""
+class MachineRefused(RunRecordError):
+    """The machine would not read or store it; nothing was acknowledged."""
 
     @classmethod
-    def because(cls, what: str, error: OSError) -> "NotWritten":
+    def because(cls, what: str, error: OSError) -> "MachineRefused":
         return cls(f"{what}: {error.strerror or error}", _REMEDIES.get(error.errno or 0, ""))
 
 

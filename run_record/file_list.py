@@ -14,6 +14,8 @@ from run_record.known_files import KnownFiles
 from run_record.scan import Signature
 from run_record.workspace import Workspace
 
+_LAST_SECOND = 253_402_300_799  # of the year 9999
+
 
 class ListedFile(Artifact):
     """A file as it is now."""
@@ -34,12 +36,15 @@ def list_files(workspace: Workspace, known: KnownFiles, prefix: str = "") -> lis
 
 
 def _listed(workspace: Workspace, known: KnownFiles, path: str, signature: Signature) -> ListedFile:
-    sha256 = known.content(path, signature)
+    size, sha256 = signature.size, known.content(path, signature)
     if sha256 is None:
         began_ns = time.time_ns()
         with workspace.open(path) as file:
+            os.fdatasync(file.fileno())  # as in `changes`: for stores through a kept mapping
             signature = Signature.of(os.fstat(file.fileno()))
-            sha256 = hash_file(file.fileno())[1]
+            size, sha256 = hash_file(file.fileno())
         known.learn(path, signature, sha256, read_from_ns=began_ns)
-    moment = datetime.fromtimestamp(signature.mtime_ns / 1e9, UTC)
-    return ListedFile(path=path, size=signature.size, sha256=sha256, modified_at=timestamp(moment))
+    # A cell may date its files as it likes, also beyond what a calendar holds.
+    seconds = min(max(signature.mtime_ns / 1e9, 0), _LAST_SECOND)
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return ListedFile(path=path, size=size, sha256=sha256, modified_at=timestamp(moment))

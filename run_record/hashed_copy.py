@@ -50,8 +50,11 @@ def _hash(chunks: Iterable[bytes], target: int | None) -> tuple[int, Sha256]:
 
 
 def _chunks(fd: int) -> Iterator[bytes]:
+    """The file as long as it is now: one that grows while it is read would never end."""
     os.lseek(fd, 0, os.SEEK_SET)
-    while chunk := os.read(fd, _CHUNK_BYTES):
+    left_bytes = os.fstat(fd).st_size
+    while left_bytes and (chunk := os.read(fd, min(left_bytes, _CHUNK_BYTES))):
+        left_bytes -= len(chunk)
         yield chunk
 
 

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from run_record.clock import Clock, system_clock, timestamp
 from run_record.durable import make_directory, sync_directory
-from run_record.errors import AmbiguousRun, NotFound, NotWritten
+from run_record.errors import AmbiguousRun, MachineRefused, NotFound
 from run_record.facts import RunOpened
 from run_record.ids import RunId, is_run_id, mint_run_id
 from run_record.journal import create_journal
@@ -67,7 +67,7 @@ class Home:
             self._create_folders()
             self._create_run_folder(run_id, opened, timestamp(now))
         except OSError as error:
-            raise NotWritten.because(f"no run could be made in the home {self.root}", error) from error
+            raise MachineRefused.because(f"no run could be made in the home {self.root}", error) from error
         return self.open_run(run_id)
 
     def _create_folders(self) -> None:
@@ -113,6 +113,8 @@ class Home:
         """The run that is meant by its id, an unambiguous beginning of it, or `latest`."""
         if name == LATEST:
             return self._latest()
+        if is_run_id(name) and self.folder(RunId(name)).is_dir():
+            return RunId(name)
         matches = [run_id for run_id in self.run_ids() if name and run_id.startswith(name.lower())]
         if len(matches) == 1:
             return matches[0]
@@ -129,4 +131,4 @@ class Home:
             name = os.readlink(self.runs / LATEST)
             if is_run_id(name) and (self.runs / name).is_dir():
                 return RunId(name)
-        raise NotFound(f"there is no run in {self.root} yet", "`partner open` makes one")
+        raise NotFound(f"there is no latest run in {self.root}", "`partner runs` lists them, `partner open` makes one")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from run_record.clock import Clock, timestamp
 from run_record.durable import locked, replace_file, write_all
-from run_record.errors import DamagedRecord, NotWritten
+from run_record.errors import DamagedRecord, MachineRefused
 from run_record.facts import Fact, NoteAdded
 from run_record.head import Head, first_head, put_back_head, read_head, slots_of, write_head
 from run_record.journal_line import HOW_TO_MEND, NO_HASH, Entry, decode, encode
@@ -46,10 +46,17 @@ def create_journal(folder: Path, opened: Fact, at: str) -> None:
 
 def read_journal(folder: Path) -> Reading:
     """Every acknowledged entry, verified. Changes nothing: damage and torn tails stay as they are."""
+    with held_for_reading(folder) as reading:
+        return reading
+
+
+@contextmanager
+def held_for_reading(folder: Path) -> Generator[Reading]:
+    """The same while nobody can append, for comparing it with what is derived from it."""
     with _opened(folder, os.O_RDONLY) as (journal, head_file), locked(journal, shared=True):
-        head = read_head(head_file)
-        entries, position = _advance(journal, Position(), head)
-        return Reading(entries, os.fstat(journal).st_size - position.offset, not head.is_doubtful)
+        head, data = read_head(head_file), _rest(journal, Position())
+        entries, position = _advance(data, Position(), head)
+        yield Reading(entries, len(data) - position.offset, not head.is_doubtful)
 
 
 class Journal:
@@ -70,13 +77,22 @@ class Journal:
         """The journal, locked; whatever others appended since it was last held is its `news`."""
         with self._threads, _opened(self._folder, os.O_RDWR) as (file, head_file), locked(file):
             head = read_head(head_file)
-            news, position = _advance(file, self._position, head)
+            news, position = _advance(_rest(file, self._position), self._position, head)
             held = HeldJournal(self._folder, self._clock, file, head_file, position, news)
+            # If this fails, our position stays: what was read now will be news again to the next holder.
+            held.repair(head)
             try:
-                held.repair(head)
                 yield held
             finally:
                 self._position = held.position
+
+    def read_on(self) -> Sequence[Entry]:
+        """What was appended since the last time, holding the lock only as long as the bytes take to read."""
+        with self._threads:
+            with _opened(self._folder, os.O_RDONLY) as (file, head_file), locked(file, shared=True):
+                head, data = read_head(head_file), _rest(file, self._position)
+            entries, self._position = _advance(data, self._position, head)
+            return entries
 
 
 @dataclass(slots=True)
@@ -107,14 +123,10 @@ class HeldJournal:
         except BaseException as error:
             self._undo(slots)
             if isinstance(error, OSError):
-                raise NotWritten.because(f"the journal in {self.folder} could not be written", error) from error
+                raise MachineRefused.because(f"the journal in {self.folder} could not be written", error) from error
             raise
         self.position = Position(entry.n, entry.hash, at.offset + len(line))
         return entry
-
-    def entries(self) -> Sequence[Entry]:
-        """Everything so far, read and verified again."""
-        return _advance(self.file, Position(), Head(self.position.n, self.position.hash))[0]
 
     def repair(self, head: Head) -> None:
         """Put right what a crash left, and note what it was."""
@@ -146,7 +158,7 @@ class HeldJournal:
             os.ftruncate(self.file, self.position.offset)
             os.fsync(self.file)
         except OSError as error:
-            raise NotWritten.because(f"the journal's torn end could not be set aside in {aside}", error) from error
+            raise MachineRefused.because(f"the journal's torn end could not be set aside in {aside}", error) from error
         return aside
 
 
@@ -169,12 +181,19 @@ def _open(path: Path, flags: int) -> int:
     except FileNotFoundError:
         raise DamagedRecord(f"{path} is missing", HOW_TO_MEND) from None
     except OSError as error:
-        raise NotWritten.because(f"{path} cannot be opened", error) from error
+        raise MachineRefused.because(f"{path} cannot be opened", error) from error
 
 
-def _advance(journal: int, start: Position, head: Head) -> tuple[list[Entry], Position]:
-    """Read on from a position to the last acknowledged record, verifying every line."""
-    data = os.pread(journal, os.fstat(journal).st_size - start.offset, start.offset)
+def _rest(journal: int, position: Position) -> bytes:
+    """Everything behind a position."""
+    size_bytes = os.fstat(journal).st_size - position.offset
+    if size_bytes < 0:
+        raise DamagedRecord(f"the journal was cut off before record {position.n}", HOW_TO_MEND)
+    return os.pread(journal, size_bytes, position.offset)
+
+
+def _advance(data: bytes, start: Position, head: Head) -> tuple[list[Entry], Position]:
+    """Go on from a position to the last acknowledged record, verifying every line."""
     entries: list[Entry] = []
     position = start
     while position.n < head.n:

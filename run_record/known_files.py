@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Container
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from run_record.scan import Signature
 # Kernels stamp files by a clock that ticks every 1–10 ms; coarse file systems by the second.
 _FINE_TICK_NS = 20_000_000
 _COARSE_TICK_NS = 2_000_000_000
+# Work, in bytes that could be hashed meanwhile.
+_OPENING_A_FILE = 30_000
+_SAVING_AN_ENTRY = 1_000
 _FORMAT = 1
 
 
@@ -23,7 +27,7 @@ class KnownFiles:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Signature, Sha256]] = {}
-        self._is_changed = False
+        self._unsaved_work = 0
 
     def content(self, path: str, signature: Signature) -> Sha256 | None:
         """The content of a file that has not changed since it was learnt."""
@@ -36,18 +40,26 @@ class KnownFiles:
         tick_ns = _COARSE_TICK_NS if signature.ctime_ns % 1_000_000_000 == 0 else _FINE_TICK_NS
         if max(signature.ctime_ns, signature.mtime_ns) + tick_ns < now_ns:
             self._known[path] = (signature, sha256)
-            self._is_changed = True
+            self._unsaved_work += _OPENING_A_FILE + signature.size
+
+    def forget_all_but(self, paths: Container[str]) -> None:
+        """Drop what is known of files that are gone."""
+        for path in [path for path in self._known if path not in paths]:
+            del self._known[path]
 
     def save(self, path: Path) -> None:
-        """Keep what is known for the next process. A cache: losing it costs time, never truth."""
-        if not self._is_changed:
+        """Keep what is known for the next process, once reading those files again would cost more than saving.
+
+        A cache: losing it costs time, never truth.
+        """
+        if self._unsaved_work <= _SAVING_AN_ENTRY * len(self._known):
             return
         files = {name: [*signature, sha256] for name, (signature, sha256) in dict(self._known).items()}
         temporary = path.with_name(f".{path.name}.new")
         with suppress(OSError):
             temporary.write_text(json.dumps({"format": _FORMAT, "files": files}))
             temporary.rename(path)
-            self._is_changed = False
+            self._unsaved_work = 0
 
     @classmethod
     def load(cls, path: Path) -> "KnownFiles":

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from run_record.durable import write_all
-from run_record.errors import NotWritten, RunIsBusy
+from run_record.errors import MachineRefused, RunIsBusy
 
 LEASE = "lease"
 
@@ -19,7 +19,7 @@ def lease(run_folder: Path, who: str) -> Generator[None]:
     try:
         fd = os.open(run_folder / LEASE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise NotWritten.because(f"the lease in {run_folder} cannot be taken", error) from error
+        raise MachineRefused.because(f"the lease in {run_folder} cannot be taken", error) from error
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

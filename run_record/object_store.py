@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from run_record.durable import make_directory, sync_directory
-from run_record.errors import DamagedRecord, NotWritten
+from run_record.errors import DamagedRecord, MachineRefused
 from run_record.hashed_copy import copy_hashed, hash_file
 from run_record.ids import Sha256
 from run_record.incoming import Draft, Incoming
@@ -27,8 +27,13 @@ class ObjectStore:
     @classmethod
     def create(cls, root: Path) -> "ObjectStore":
         """The store at `root`, made if it is not there; only its owner may look inside."""
-        make_directory(root, 0o700)
-        make_directory(root / "incoming", 0o700)
+        if not (root / "incoming").is_dir():
+            make_directory(root, 0o700)
+            for number in range(256):
+                (root / f"{number:02x}").mkdir(0o700, exist_ok=True)
+            # Last, and with a sync of the names above: where it is, the store is complete.
+            sync_directory(root)
+            make_directory(root / "incoming", 0o700)
         return cls(root)
 
     def put(self, source: int) -> tuple[int, Sha256]:
@@ -38,7 +43,7 @@ class ObjectStore:
                 size, sha256 = copy_hashed(source, draft.fd)
                 self._keep(draft, size, sha256)
         except OSError as error:
-            raise NotWritten.because(f"an object could not be stored in {self._root}", error) from error
+            raise MachineRefused.because(f"an object could not be stored in {self._root}", error) from error
         return size, sha256
 
     def _keep(self, draft: Draft, size: int, sha256: Sha256) -> None:
@@ -46,7 +51,6 @@ class ObjectStore:
         if not self._is_whole(sha256, size):
             os.fchmod(draft.fd, 0o444)
             os.fsync(draft.fd)
-            make_directory(target.parent, 0o700)
             os.rename(draft.path, target)
         # Also when it was there before: whoever put it may not have got this far.
         sync_directory(target.parent)
@@ -80,10 +84,9 @@ class ObjectStore:
 
     def sizes(self) -> Iterator[int]:
         """The size of each object."""
-        for folder in self._root.iterdir():
-            if len(folder.name) == 2:
-                with os.scandir(folder) as entries:
-                    yield from (entry.stat().st_size for entry in entries)
+        for folder in self._root.glob("??"):
+            with os.scandir(folder) as entries:
+                yield from (entry.stat().st_size for entry in entries)
 
     def _is_whole(self, sha256: Sha256, size: int) -> bool:
         path = self._path(sha256)

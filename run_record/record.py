@@ -1,14 +1,15 @@
 """One run's record, kept together: files, objects, journal, and CEL.md."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from run_record.artifact_index import write_index
+from run_record.artifact_index import bring_up_index
 from run_record.cel.cel_file import CEL, CelFile
-from run_record.cel.cel_text import CelText, Edit, cel_text, text_of
-from run_record.changes import ChangeDetector, changes
+from run_record.cel.cel_text import CelText, Edit
+from run_record.changes import ChangeDetector, Sighting, changes
 from run_record.clock import Clock
 from run_record.errors import CallerError, RunIsClosed, StepsPending
 from run_record.facts import EndState, Fact, NoteAdded, RunClosed, StepDone, StepEvaluated
@@ -23,6 +24,7 @@ from run_record.workspace import Workspace
 INCOMING = "incoming"
 KNOWN_FILES = "known_files.json"
 TMP = "tmp"
+_LONGEST_NOTE = 100_000
 _TAMPERED = "tmp/CEL.md was changed by something other than the record; it was written anew from the journal"
 
 
@@ -63,14 +65,29 @@ class RunRecord:
         self._cel = CelText(self.state)
         self._cel_file = CelFile(folder, incoming, 0o600)
         self._cel_copy = CelFile(folder / TMP, incoming, 0o644)
+        for entry in self._journal.read_on():
+            self._absorb(entry)
         with self._journal.held() as journal:
             self._take_in(journal)
+            if not journal.news:
+                self._bring_up_cel(journal)
+            if self.state.closed:
+                bring_up_index(self.folder, self.state)
 
-    def record_step(self, call: Call) -> StepDone:
-        """Record a tool call with every file that changed since the step before."""
+    def look(self, paths: Iterable[str] | None = None) -> Sighting:
+        """What lies in the workspace now, or at a few paths of it, every byte of it in the object store."""
+        with self._journal.held() as journal:
+            self._take_in(journal)
         self.require_open()
-        # Reading and storing may take long, so it happens before the journal is held.
-        seen = self._detector.look(self.state)
+        # Reading and storing may take long, so the journal is not held meanwhile.
+        return self._detector.look(self.state, None if paths is None else frozenset(paths))
+
+    def record_step(self, call: Call, seen: Sighting | None = None) -> StepDone:
+        """Record a tool call with every file that changed since the step before.
+
+        A call that touches known paths only, such as an upload beside a running cell, gives its own `look` at them.
+        """
+        seen = seen or self.look()
         with self._journal.held() as journal:
             self._take_in(journal)
             self.require_open()
@@ -90,7 +107,7 @@ class RunRecord:
                 next_steps=call.next_steps,
             )
             self._append(journal, done)
-            self._known.save(self.folder / KNOWN_FILES)
+        self._known.save(self.folder / KNOWN_FILES)
         return done
 
     def record_evaluation(self, evaluation: StepEvaluated) -> None:
@@ -105,6 +122,10 @@ class RunRecord:
         """Add somebody's note, also to a closed run."""
         if by == THE_RECORD:
             raise CallerError(f"nobody but the record signs as '{by}'", "sign with another name: PARTNER_AUTHOR")
+        if len(text) > _LONGEST_NOTE:
+            raise CallerError(
+                f"the note is {len(text):,} characters long", f"{_LONGEST_NOTE:,} is the most; use a file"
+            )
         with self._journal.held() as journal:
             self._take_in(journal)
             self._append(journal, NoteAdded(by=by, text=text))
@@ -118,7 +139,7 @@ class RunRecord:
                 steps = ", ".join(map(str, self.state.pending))
                 raise StepsPending(f"steps {steps} have no evaluation yet", "evaluate them, then close the run")
             self._append(journal, RunClosed(state=state, reason=reason))
-            write_index(self.folder, self.state)
+            bring_up_index(self.folder, self.state)
 
     def require_open(self) -> None:
         """Refuse whatever a closed run does not take."""
@@ -130,19 +151,29 @@ class RunRecord:
 
     def _take_in(self, journal: HeldJournal) -> None:
         """Catch up with what other processes recorded, and have shown in CEL.md."""
-        if not journal.news:
-            return
-        edits = [self._absorb(entry) for entry in journal.news]
-        text = text_of(edits) if journal.news[0].n == 1 else cel_text(journal.entries())
-        self._cel_file.bring_up(text)
-        if not self._cel_copy.bring_up(text):
-            self._append(journal, NoteAdded(by=THE_RECORD, text=_TAMPERED))
+        for entry in journal.news:
+            self._absorb(entry)
+        if journal.news:
+            self._bring_up_cel(journal)
+
+    def _bring_up_cel(self, journal: HeldJournal) -> None:
+        self._cel_file.bring_up(self._cel.text())
+        if not self._cel_copy.bring_up(self._cel.text()):
+            self._note_tampering(journal)
 
     def _append(self, journal: HeldJournal, fact: Fact) -> None:
+        if not self._append_quietly(journal, fact):
+            self._note_tampering(journal)
+
+    def _note_tampering(self, journal: HeldJournal) -> None:
+        """Once: a cell that goes on changing its copy meanwhile must not keep us busy."""
+        self._append_quietly(journal, NoteAdded(by=THE_RECORD, text=_TAMPERED))
+
+    def _append_quietly(self, journal: HeldJournal, fact: Fact) -> bool:
+        """Append and show; False if the copy that cells see was not as we had left it."""
         edit = self._absorb(journal.append(fact))
-        self._cel_file.apply(edit, lambda: cel_text(journal.entries()))
-        if not self._cel_copy.apply(edit, lambda: cel_text(journal.entries())):
-            self._append(journal, NoteAdded(by=THE_RECORD, text=_TAMPERED))
+        self._cel_file.apply(edit, self._cel.text)
+        return self._cel_copy.apply(edit, self._cel.text)
 
     def _absorb(self, entry: Entry) -> Edit:
         self.state.absorb(entry)

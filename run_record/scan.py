@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from run_record.beneath import check_path, open_folder, why_not_plain
-from run_record.errors import CallerError, UnsafePath
+from run_record.errors import CallerError, NotFound, UnsafePath
+from run_record.plain_text import printable
 
 
 class Signature(NamedTuple):
@@ -38,8 +39,10 @@ def scan(root: int) -> Scan:
         folder = folders.pop()
         try:
             fd = open_folder(root, folder)
+        except NotFound:
+            continue  # removed since it was listed
         except CallerError as error:
-            found.skipped[folder] = error.problem  # removed or swapped for a link since it was listed
+            found.skipped[folder] = error.problem
             continue
         try:
             folders += _look_into(fd, folder, found)
@@ -58,11 +61,14 @@ def _look_into(fd: int, folder: str, found: Scan) -> list[str]:
                 status = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 continue
+            except OSError as error:
+                found.skipped[path] = f"it cannot be looked at: {error.strerror}"
+                continue
             if not entry.name.isascii() or len(path) > 255:
                 try:
                     check_path(path)
                 except UnsafePath as error:
-                    found.skipped[path.encode(errors="backslashreplace").decode()] = error.problem
+                    found.skipped[f"{printable(path)} (not its real name)"] = error.problem
                     continue
             if stat.S_ISDIR(status.st_mode):
                 deeper.append(path)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from run_record.artifact import Artifact
 from run_record.errors import DamagedRecord, NotFound
 from run_record.facts import NoteAdded, RunClosed, RunOpened, StepDone, StepEvaluated
-from run_record.journal_line import Entry
+from run_record.journal_line import HOW_TO_MEND, Entry
 
 
 @dataclass(slots=True)
@@ -27,7 +27,11 @@ class File:
 
 
 class RunState:
-    """Folded from the journal, entry by entry; each takes the same time however long the run is."""
+    """Folded from the journal, entry by entry; each takes the same time however long the run is.
+
+    `files` is what the run has now, `touched` the last step that made or removed each path, `pending`
+    the steps without an evaluation.
+    """
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self._opened: tuple[str, RunOpened] | None = None
@@ -35,6 +39,7 @@ class RunState:
         self.closed: RunClosed | None = None
         self.steps: dict[int, Step] = {}
         self.files: dict[str, File] = {}
+        self.touched: dict[str, int] = {}
         self.skipped: dict[str, str] = {}
         self.pending: dict[int, Step] = {}
         self.notes: list[tuple[str, NoteAdded]] = []
@@ -57,11 +62,16 @@ class RunState:
                 self.closed, self.closed_at = fact, entry.at
 
     def _absorb_step(self, step: Step) -> None:
+        if step.done.step != self.next_step:
+            raise DamagedRecord(f"step {step.done.step} follows step {len(self.steps)}", HOW_TO_MEND)
         self.steps[step.done.step] = self.pending[step.done.step] = step
         for artifact in step.done.artifacts:
             self.files[artifact.path] = File(artifact, step.done.step)
+            self.touched[artifact.path] = step.done.step
+            self.skipped.pop(artifact.path, None)
         for path in step.done.removed:
             self.files.pop(path, None)
+            self.touched[path] = step.done.step
         self.skipped.update(step.done.skipped)
 
     def step(self, number: int) -> Step:
@@ -80,9 +90,7 @@ class RunState:
 
     def _first(self) -> tuple[str, RunOpened]:
         if self._opened is None:
-            raise DamagedRecord(
-                "the journal's first record does not open a run", "restore the run's folder from a backup"
-            )
+            raise DamagedRecord("the journal's first record does not open a run", HOW_TO_MEND)
         return self._opened
 
     @property

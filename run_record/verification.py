@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from run_record.artifact_index import INDEX, artifact_index
-from run_record.cel.cel_file import CEL
+from run_record.artifact_index import INDEX, index_bytes
+from run_record.cel.cel_file import CEL, read_cel
 from run_record.cel.cel_text import cel_text
 from run_record.errors import DamagedRecord
 from run_record.facts import StepDone
 from run_record.file_list import list_files
 from run_record.ids import Sha256
-from run_record.journal import HEAD, JOURNAL, Reading, read_journal
+from run_record.journal import HEAD, JOURNAL, Reading, held_for_reading
 from run_record.journal_line import Entry
 from run_record.known_files import KnownFiles
 from run_record.object_store import ObjectStore
@@ -47,15 +47,15 @@ def verify(folder: Path, objects: ObjectStore, progress: Progress) -> Verificati
     found = Verification()
     progress("journal")
     try:
-        reading = read_journal(folder)
+        with held_for_reading(folder) as reading:
+            state = RunState(reading.entries)
+            _check_derived(folder, reading.entries, state, found)
     except DamagedRecord as error:
         found.damage.append(Damage(JOURNAL, error.problem))
         return found
     found.records = len(reading.entries)
-    state = RunState(reading.entries)
     _check_ends(reading, found)
     _check_clock(reading.entries, found)
-    _check_derived(folder, reading.entries, state, found)
     _check_objects(state, objects, found, progress)
     progress("files")
     _check_files(folder, state, found)
@@ -82,15 +82,17 @@ def _check_clock(entries: Sequence[Entry], found: Verification) -> None:
 
 def _check_derived(folder: Path, entries: Sequence[Entry], state: RunState, found: Verification) -> None:
     text = cel_text(entries).encode()
-    for path in (folder / CEL, folder / TMP / CEL):
-        name = str(path.relative_to(folder))
-        if not path.is_file() or path.is_symlink() or path.read_bytes() != text:
+    for name, place in ((CEL, folder), (f"{TMP}/{CEL}", folder / TMP)):
+        try:
+            is_right = read_cel(place, len(text))[0] == text
+        except OSError:
+            is_right = False
+        if not is_right:
             found.damage.append(Damage(name, "it is not what the journal says; the next entry writes it again"))
     if state.closed:
         index = folder / INDEX
-        expected = artifact_index(state).model_dump_json(indent=1).encode() + b"\n"
-        if not index.is_file() or index.read_bytes() != expected:
-            found.damage.append(Damage(INDEX, "it is not what the journal says"))
+        if not index.is_file() or index.read_bytes() != index_bytes(state):
+            found.damage.append(Damage(INDEX, "it is not what the journal says; the next entry writes it again"))
 
 
 def _check_objects(state: RunState, objects: ObjectStore, found: Verification, progress: Progress) -> None:
@@ -110,6 +112,9 @@ def _named_objects(state: RunState) -> dict[Sha256, str]:
 
 def _check_files(folder: Path, state: RunState, found: Verification) -> None:
     """Hashed afresh: what was known of a file's content is part of what is being checked."""
+    if not (folder / TMP).is_dir():
+        found.damage.append(Damage(TMP, "the folder with the run's files is gone"))
+        return
     present = {file.path: file for file in list_files(open_workspace(folder), KnownFiles()) if file.path != CEL}
     found.files = len(present)
     differing = [
@@ -122,4 +127,4 @@ def _check_files(folder: Path, state: RunState, found: Verification) -> None:
         if state.closed:
             found.damage.append(Damage(f"{TMP}/{path}", f"it {what} since the run was closed"))
         else:
-            found.remarks.append(f"{TMP}/{path} {what} since the last step; the next step records it")
+            found.remarks.append(f"{TMP}/{path} {what} since the last step")

@@ -3,19 +3,19 @@
 import errno
 import io
 import os
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from run_record.artifact import Artifact
 from run_record.beneath import check_path, open_folder, open_regular
-from run_record.errors import NotFound, NotWritten, UnsafePath
+from run_record.errors import CallerError, MachineRefused, NotFound, UnsafePath
 from run_record.hashed_copy import Stream, write_hashed
 from run_record.incoming import Incoming
 from run_record.object_store import ObjectStore
 from run_record.plain_text import printable
-from run_record.scan import Scan, scan
+from run_record.scan import Scan, Signature, scan
 
 
 class Workspace:
@@ -58,7 +58,7 @@ class Workspace:
         except OSError as error:
             if error.errno in (errno.EISDIR, errno.ENOTEMPTY):
                 raise UnsafePath(f"'{printable(path)}' is a folder", "write to a file inside it") from None
-            raise NotWritten.because(f"'{printable(path)}' could not be written", error) from error
+            raise MachineRefused.because(f"'{printable(path)}' could not be written", error) from error
 
     def open(self, path: str) -> BinaryIO:
         """The plain file at that path, for reading."""
@@ -84,25 +84,39 @@ class Workspace:
             self._drop_empty_folders(root, folder)
 
     def _drop_empty_folders(self, root: int, folder: str) -> None:
-        while folder:
-            parent, _, name = folder.rpartition("/")
-            fd = open_folder(root, parent)
-            try:
-                os.rmdir(name, dir_fd=fd)
-            except OSError:
-                return  # not empty: it stays, and so do those above it
-            finally:
-                os.close(fd)
-            folder = parent
+        with suppress(OSError, CallerError):  # not empty, or swapped meanwhile: it stays, and so do those above it
+            while folder:
+                parent, _, name = folder.rpartition("/")
+                fd = open_folder(root, parent)
+                try:
+                    os.rmdir(name, dir_fd=fd)
+                finally:
+                    os.close(fd)
+                folder = parent
 
     def _check_ours(self, path: str) -> None:
-        if check_path(path) == self._reserved:
-            raise UnsafePath(f"{path} is written by the record alone", "add a note instead: `partner note RUN TEXT`")
+        if check_path(path).split("/")[0] == self._reserved:
+            raise UnsafePath(
+                f"{self._reserved} is written by the record alone", "add a note instead: `partner note RUN TEXT`"
+            )
 
     def scan(self) -> Scan:
         """Everything that lies here now."""
         with self._open_root() as root:
             return scan(root)
+
+    def scan_paths(self, paths: Iterable[str]) -> Scan:
+        """The same for a few paths only."""
+        found = Scan()
+        for path in paths:
+            try:
+                with self.open(path) as file:
+                    found.files[path] = Signature.of(os.fstat(file.fileno()))
+            except NotFound:
+                continue
+            except UnsafePath as error:
+                found.skipped[path] = error.problem
+        return found
 
     @contextmanager
     def _open_root(self) -> Generator[int]:

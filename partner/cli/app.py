@@ -1,6 +1,5 @@
 """Every command, its options and its help; what a command does is imported when it is called."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,10 +10,13 @@ files = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, rea
 app.add_typer(files, name="files")
 
 
-def _complete_run(incomplete: str) -> list[str]:
+def _complete_run(ctx: typer.Context, incomplete: str) -> list[str]:
     from partner.cli.runs import completions
 
-    return completions(incomplete)
+    try:
+        return completions(ctx.find_root().params, incomplete)
+    except Exception:
+        return []  # pressing Tab is no place for an error; the command itself will say it
 
 
 Run = Annotated[
@@ -244,14 +246,11 @@ def files_rm(
 def run(arguments: list[str]) -> int:
     """Run a command and give its exit code."""
     try:
-        app(arguments)
+        code: object = app(arguments, prog_name="partner", standalone_mode=False)
     except SystemExit as end:
-        return end.code if isinstance(end.code, int) else int(end.code is not None)
+        code = end.code
     except Exception as error:
         from partner.cli.failure import report
 
         return report(error, as_json="--json" in arguments)
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        return 130
-    return 0
+    return code if isinstance(code, int) else 0

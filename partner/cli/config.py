@@ -12,4 +12,4 @@ def show_config(flags: Flags, *, as_json: bool) -> None:
         print_json({origin.name: {"value": origin.value, "source": origin.source} for origin in found})
         return
     print_table([(origin.name, origin.value or "not set", origin.source) for origin in found])
-    say(f"\nset one with its flag, with PARTNER_NAME in the environment, or in ./{FILE}")
+    say(f"\nset one with PARTNER_NAME in the environment or in ./{FILE}; the home also with --home")

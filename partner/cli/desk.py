@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from partner.errors import UsageError
 from partner.settings import Settings, load_settings
 from run_record.clock import Clock, system_clock
 from run_record.home import Home
 from run_record.ids import RunId
 from run_record.journal import Reading, read_journal
+from run_record.plain_text import printable
 from run_record.state import RunState
 
 Flags = Mapping[str, Any]  # Any: what typer parsed; pydantic checks it
@@ -36,6 +38,15 @@ class RunView:
 def desk(flags: Flags, clock: Clock = system_clock) -> Desk:
     settings = load_settings(flags)
     return Desk(settings, Home(settings.home, clock))
+
+
+def plain(text: str, what: str) -> str:
+    """The text, if it is text: arguments that are not UTF-8 come with their bytes spelt as surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"the {what} '{printable(text[:80])}' is not UTF-8", "give it in UTF-8") from None
+    return text
 
 
 def view(home: Home, name: str) -> RunView:

@@ -13,6 +13,7 @@ from typing import Literal
 from partner.cli.desk import Flags, desk
 from partner.cli.failure import FAILED
 from partner.cli.screen import count, mark, print_json, size
+from partner.errors import UsageError
 from partner.settings import unknown_variables
 from run_record.beneath import has_openat2
 from run_record.home import Home
@@ -33,8 +34,7 @@ class Finding:
 
 
 def examine(flags: Flags, *, as_json: bool) -> None:
-    home = desk(flags).home
-    findings = [*_home(home), *_machine(), *_settings(), *_versions()]
+    findings = [*_settings(flags), *_machine(), *_versions()]
     findings.sort(key=lambda finding: "✗!✓".index(finding.level))
     if as_json:
         print_json({"findings": [asdict(finding) for finding in findings]})
@@ -82,7 +82,13 @@ def _machine() -> Iterator[Finding]:
         )
 
 
-def _settings() -> Iterator[Finding]:
+def _settings(flags: Flags) -> Iterator[Finding]:
+    try:
+        home = desk(flags).home
+    except UsageError as error:
+        yield Finding("✗", "settings", error.problem, error.remedy)
+    else:
+        yield from _home(home)
     for name, meant in unknown_variables(os.environ):
         yield Finding(
             "!",

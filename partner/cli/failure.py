@@ -1,8 +1,13 @@
 """What a failed command says, and the exit code that says whose fault it was."""
 
+from contextlib import suppress
+
+import typer
+from typer._click.exceptions import ClickException  # typer carries its own click and offers this nowhere else
+
 from partner.cli.screen import print_json, say
 from partner.errors import PartnerError
-from run_record.errors import DamagedRecord, NotFound, NotWritten, RunIsBusy, RunRecordError
+from run_record.errors import DamagedRecord, MachineRefused, NotFound, RunIsBusy, RunRecordError
 
 FAILED = 1
 USAGE = 2
@@ -12,16 +17,26 @@ DAMAGED = 6
 
 def report(error: Exception, *, as_json: bool) -> int:
     """Say what went wrong and what to do; errors that are nobody's to expect keep their traceback."""
-    if isinstance(error, BrokenPipeError):
-        return FAILED  # whoever read our output went away
-    if isinstance(error, OSError):
-        error = NotWritten.because(str(error.filename or "this machine refused"), error)
-    if not isinstance(error, (RunRecordError, PartnerError)):
-        raise error
+    match error:
+        case BrokenPipeError():
+            return FAILED  # whoever read our output went away
+        case typer.Abort():
+            say("nothing was done")
+            return FAILED
+        case ClickException():
+            error.show()
+            problem, remedy, code = error.format_message(), "see --help", error.exit_code
+        case RunRecordError() | PartnerError():
+            say(f"error: {error}")
+            problem, remedy, code = error.problem, error.remedy, exit_code(error)
+        case OSError():
+            return report(MachineRefused.because(str(error.filename or "this machine"), error), as_json=as_json)
+        case _:
+            raise error
     if as_json:
-        print_json({"error": {"kind": type(error).__name__, "problem": error.problem, "remedy": error.remedy}})
-    say(f"error: {error}")
-    return exit_code(error)
+        with suppress(OSError):  # it may have been stdout itself that failed
+            print_json({"error": {"kind": type(error).__name__, "problem": problem, "remedy": remedy}})
+    return code
 
 
 def exit_code(error: RunRecordError | PartnerError) -> int:
@@ -30,7 +45,7 @@ def exit_code(error: RunRecordError | PartnerError) -> int:
             return NOT_FOUND
         case DamagedRecord():
             return DAMAGED
-        case NotWritten() | RunIsBusy():
+        case MachineRefused() | RunIsBusy():
             return FAILED
         case _:
             return USAGE

@@ -12,8 +12,9 @@ from typing import cast
 import typer
 from pydantic import JsonValue
 
-from partner.cli.desk import Desk, Flags, desk, view
+from partner.cli.desk import Desk, Flags, desk, plain, view
 from partner.cli.screen import count, print_json, print_table, say, size
+from partner.errors import UsageError
 from run_record.artifact import Artifact
 from run_record.facts import StepEvaluated
 from run_record.file_list import list_files as listed
@@ -22,17 +23,19 @@ from run_record.known_files import KnownFiles
 from run_record.plain_text import printable
 from run_record.record import KNOWN_FILES, Call, RunRecord, open_workspace
 
-_NOT_EVALUATED = "handled by hand from the command line: no expectations to judge it by"
+_LARGEST_JSON_BYTES = 100_000_000
+_BY_HAND = "handled by hand from the command line: no expectations to judge it by"
 
 
 def list_files(flags: Flags, name: str, prefix: str, *, as_json: bool) -> None:
     started = time.monotonic()
     here = desk(flags)
+    plain(prefix, "prefix")
     run = view(here.home, name)
     found = listed(open_workspace(run.folder), KnownFiles.load(run.folder / KNOWN_FILES), prefix)
     if not run.state.closed:
         record = here.home.open_run(run.run_id)
-        _record(record, "tmp.list", {"prefix": prefix}, f"listed {count(len(found), 'file')}", started)
+        _record(record, [], _call("tmp.list", {"prefix": prefix}, f"listed {count(len(found), 'file')}", started))
     if as_json:
         print_json({"files": [file.model_dump() for file in found]})
         return
@@ -49,8 +52,12 @@ def read_file(flags: Flags, name: str, path: str, *, as_json: bool) -> None:
         size_bytes = os.fstat(file.fileno()).st_size
         if not run.state.closed:
             record = here.home.open_run(run.run_id)
-            _record(record, "tmp.read", {"path": path}, f"read {size_bytes:,} bytes of {path}", started)
+            _record(record, [], _call("tmp.read", {"path": path}, f"read {size_bytes:,} bytes of {path}", started))
         if as_json:
+            if size_bytes > _LARGEST_JSON_BYTES:
+                raise UsageError(
+                    f"{printable(path)} is {size(size_bytes)}, too much for --json", "read it without --json"
+                )
             content = file.read()
             print_json({**_as_json(content), "size": len(content), "sha256": hashlib.sha256(content).hexdigest()})
         else:
@@ -64,7 +71,8 @@ def write_file(flags: Flags, name: str, path: str, *, as_json: bool) -> None:
     if sys.stdin.isatty():
         say("reading from the terminal; end with Ctrl-D on an empty line")
     written = record.workspace.write(path, _Stdin())
-    _record(record, "tmp.write", {"path": path}, f"wrote {written.size:,} bytes to {path}", started)
+    did = f"wrote {written.size:,} bytes to {path}"
+    _record(record, [path], _call("tmp.write", {"path": path}, did, started))
     _show_written(written, as_json=as_json)
 
 
@@ -73,12 +81,14 @@ def delete_file(flags: Flags, name: str, path: str, *, is_sure: bool, as_json: b
     record = _open_run(desk(flags), name)
     if sys.stdin.isatty() and not is_sure:
         typer.confirm(f"delete {printable(path)} from run {record.state.opened.run_id}?", abort=True, err=True)
+    kept = record.look([path]).files.get(path)
     record.workspace.delete(path)
-    _record(record, "tmp.delete", {"path": path}, f"deleted {path}", started)
+    held = f", which held {kept.size:,} bytes with sha256 {kept.sha256}" if kept else ""
+    _record(record, [path], _call("tmp.delete", {"path": path}, f"deleted {path}{held}", started))
     if as_json:
         print_json({"ok": True})
     else:
-        say(f"deleted {printable(path)}; its bytes stay in objects/")
+        say(f"deleted {printable(path)}" + (f"; its bytes stay in objects/ as {kept.sha256}" if kept else ""))
 
 
 class _Stdin:
@@ -96,9 +106,14 @@ def _open_run(here: Desk, name: str) -> RunRecord:
     return record
 
 
-def _record(record: RunRecord, tool: str, inputs: dict[str, JsonValue], did: str, started: float) -> None:
-    step = record.record_step(Call(tool=tool, inputs=inputs, did=(did,), seconds=time.monotonic() - started))
-    record.record_evaluation(StepEvaluated(step=step.step, verdict="NOT EVALUATED", critique=_NOT_EVALUATED))
+def _call(tool: str, inputs: dict[str, JsonValue], did: str, started: float) -> Call:
+    return Call(tool=tool, inputs=inputs, did=(did,), seconds=time.monotonic() - started)
+
+
+def _record(record: RunRecord, paths: list[str], call: Call) -> None:
+    """Record a call and the paths it touched; what a cell may be writing meanwhile is the cell's to record."""
+    step = record.record_step(call, record.look(paths))
+    record.record_evaluation(StepEvaluated(step=step.step, verdict="NOT EVALUATED", critique=_BY_HAND))
 
 
 def _show_written(written: Artifact, *, as_json: bool) -> None:

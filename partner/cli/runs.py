@@ -3,24 +3,26 @@
 import sys
 from dataclasses import asdict, dataclass
 
-from partner.cli.desk import Flags, desk, view
+from partner.cli.desk import Flags, desk, plain, view
 from partner.cli.screen import count, duration, mark, print_json, print_table, say, size
 from partner.errors import UsageError
 from partner.run_report import run_report
 from run_record.artifact_index import artifact_index
 from run_record.cel import cel_text, entries_as_of
+from run_record.changes import changes
 from run_record.clock import to_the_second
 from run_record.errors import RunRecordError
 from run_record.facts import EndState, StepEvaluated
 from run_record.home import Home, Question
 from run_record.ids import RunId
 from run_record.plain_text import printable
+from run_record.record import Call, RunRecord
 from run_record.state import RunState
 
 
 def open_run(flags: Flags, objective: str, *, as_json: bool) -> None:
     here = desk(flags)
-    record = here.home.create_run(Question(objective=objective, by=here.settings.author))
+    record = here.home.create_run(Question(objective=plain(objective, "objective"), by=here.settings.author))
     if as_json:
         print_json({"run_id": record.state.opened.run_id})
     else:
@@ -64,7 +66,7 @@ def show(flags: Flags, name: str, *, as_json: bool) -> None:
         print_json(report.model_dump())
         return
     objective = printable(report.objective) or "not given"
-    print(f"{report.recipe or 'by hand'}   run {report.run_id}   {report.state}   objective: {objective}")
+    print(f"{printable(report.recipe) or 'by hand'}   run {report.run_id}   {report.state}   objective: {objective}")
     opened = f"opened {_minute(run.state.opened_at)} UTC by {printable(run.state.opened.by)}"
     print(f"{opened}, {count(len(run.state.notes), 'note')}")
     _show_steps(run.state)
@@ -81,7 +83,8 @@ def _show_steps(state: RunState) -> None:
         score = f" {judged.aggregate:.2f}" if judged and judged.aggregate is not None else ""
         took = "cached" if done.cached else duration(done.seconds)
         title = printable(done.name or next(iter(done.did), ""))[:50]
-        print(f"{done.step:5}  {done.tool:14} {title:50} {mark('✓' if done.ok else '✗')} {took:10} {verdict}{score}")
+        tick = mark("✓" if done.ok else "✗")
+        print(f"{done.step:5}  {printable(done.tool):14} {title:50} {tick} {took:10} {verdict}{score}")
 
 
 def _show_files(state: RunState) -> None:
@@ -106,7 +109,8 @@ def show_cel(flags: Flags, name: str, at: int | None, *, as_json: bool) -> None:
 def add_note(flags: Flags, name: str, text: str, *, as_json: bool) -> None:
     here = desk(flags)
     run_id = here.home.find(name)
-    said = (sys.stdin.read() if text == "-" else text).strip()
+    given = sys.stdin.buffer.read().decode(errors="surrogateescape") if text == "-" else text
+    said = plain(given, "note").strip()
     if not said:
         raise UsageError("the note is empty", "give its text, or '-' to read it from stdin")
     here.home.open_run(run_id).note(here.settings.author, said)
@@ -117,9 +121,10 @@ def add_note(flags: Flags, name: str, text: str, *, as_json: bool) -> None:
 
 
 def close_run(flags: Flags, name: str, state: EndState, reason: str, *, as_json: bool) -> None:
+    plain(reason, "reason")
     home = desk(flags).home
     record = home.open_run(home.find(name))
-    record.require_open()
+    _record_leftovers(record)
     for step in list(record.state.pending):
         unjudged = StepEvaluated(step=step, verdict="NOT EVALUATED", critique="the run was closed before it was judged")
         record.record_evaluation(unjudged)
@@ -130,9 +135,17 @@ def close_run(flags: Flags, name: str, state: EndState, reason: str, *, as_json:
         say(f"closed {record.state.opened.run_id}: {state}")
 
 
-def completions(incomplete: str) -> list[str]:
+def _record_leftovers(record: RunRecord) -> None:
+    """What was put into tmp/ behind the record's back becomes part of it before the run ends."""
+    seen = record.look()
+    if changes(seen, record.state).is_anything:
+        did = "looked through tmp/ before closing, and found what no step had recorded"
+        record.record_step(Call(tool="tmp.list", did=(did,)), seen)
+
+
+def completions(flags: Flags, incomplete: str) -> list[str]:
     """Run ids for the shell's Tab key."""
-    ids = list(desk({}).home.run_ids())
+    ids = list(desk(flags).home.run_ids())
     return sorted(name for name in [*ids, "latest"] if name.startswith(incomplete))
 
 

@@ -33,11 +33,16 @@ class CelFile:
 
     def bring_up(self, text: str) -> bool:
         """Make it hold this text; False if what was there was neither that nor an earlier state of it."""
-        found = self._read()
-        if found == text.encode():
+        wanted = text.encode()
+        try:
+            found, self._left = read_cel(self._folder, len(wanted))
+        except OSError as error:
+            self._give_up(error)
+            return True
+        if found == wanted:
             return True
         self._replace(text)
-        return text.encode().startswith(found.removesuffix(f"{PENDING}\n".encode()))
+        return wanted.startswith(found.removesuffix(f"{PENDING}\n".encode()))
 
     def apply(self, edit: Edit, whole: Callable[[], str]) -> bool:
         """Change its end; False if it was not as we left it, and so was written anew."""
@@ -55,7 +60,7 @@ class CelFile:
 
     def _append(self, edit: Edit) -> bool:
         try:
-            fd = self._open(os.O_WRONLY)
+            fd = _open(self._folder, os.O_WRONLY)
         except CallerError:
             return False
         try:
@@ -70,16 +75,6 @@ class CelFile:
         finally:
             os.close(fd)
         return True
-
-    def _read(self) -> bytes:
-        try:
-            with os.fdopen(self._open(os.O_RDONLY), "rb") as file:
-                self._left = Signature.of(os.fstat(file.fileno()))
-                return file.read()
-        except NotFound:
-            return b""
-        except CallerError:
-            return b"not a plain file"
 
     def _replace(self, text: str) -> None:
         try:
@@ -98,9 +93,22 @@ class CelFile:
         self._left = None
         _log.warning("%s is behind its journal: %s; it will be caught up", self._folder / CEL, error)
 
-    def _open(self, flags: int) -> int:
-        root = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            return open_regular(root, CEL, flags)
-        finally:
-            os.close(root)
+
+def read_cel(folder: Path, size_bytes: int) -> tuple[bytes, Signature | None]:
+    """What CEL.md in that folder holds, and its signature; nothing that is longer than it should be is read."""
+    try:
+        with os.fdopen(_open(folder, os.O_RDONLY), "rb") as file:
+            signature = Signature.of(os.fstat(file.fileno()))
+            return (file.read() if signature.size <= size_bytes else b"too long"), signature
+    except NotFound:
+        return b"", None
+    except CallerError:
+        return b"not a plain file", None
+
+
+def _open(folder: Path, flags: int) -> int:
+    root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        return open_regular(root, CEL, flags)
+    finally:
+        os.close(root)

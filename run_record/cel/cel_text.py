@@ -33,9 +33,22 @@ class CelText:
         self._pending = 0
         self._waiting: deque[Entry] = deque()
         self._judged_early: dict[int, StepEvaluated] = {}
+        self._parts: list[str] = []
+
+    def text(self) -> str:
+        """The whole of CEL.md so far."""
+        return "".join(self._parts)
 
     def feed(self, entry: Entry) -> Edit:
         """What an entry changes; the state has absorbed it before."""
+        edit = self._edit(entry)
+        if edit.drop:
+            self._parts[-1] = self._parts[-1][: -edit.drop]  # the end of the block that was pending
+        if edit.add:
+            self._parts.append(edit.add)
+        return edit
+
+    def _edit(self, entry: Entry) -> Edit:
         if not self._pending:
             return Edit(add=self._text(entry))
         fact = entry.fact
@@ -75,22 +88,10 @@ def cel_text(entries: Iterable[Entry]) -> str:
     """The whole of CEL.md."""
     state = RunState()
     cel = CelText(state)
-    edits: list[Edit] = []
     for entry in entries:
         state.absorb(entry)
-        edits.append(cel.feed(entry))
-    return text_of(edits)
-
-
-def text_of(edits: Iterable[Edit]) -> str:
-    """What a run's edits, from its first entry on, add up to."""
-    parts: list[str] = []
-    for edit in edits:
-        if edit.drop:
-            parts[-1] = parts[-1][: -edit.drop]  # what is dropped is the end of the block before
-        if edit.add:
-            parts.append(edit.add)
-    return "".join(parts)
+        cel.feed(entry)
+    return cel.text()
 
 
 def entries_as_of(entries: Sequence[Entry], step: int) -> list[Entry]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fakes.command_line import partner
+from fakes.forger import forge
 from run_record import Call, Home, RunId, RunRecord
 
 
@@ -194,8 +195,7 @@ def test_a_damaged_journal_is_exit_6_everywhere(run: str, partner_home: Path) ->
 
 def test_a_newer_format_is_a_usage_error(run: str, partner_home: Path) -> None:
     """A run of a newer program is refused with what to do."""
-    journal = partner_home / "runs" / run / "journal.jsonl"
-    journal.write_bytes(journal.read_bytes().replace(b'"format":1', b'"format":7'))
+    forge(partner_home / "runs" / run, lambda body: body.replace(b'"format":1', b'"format":7'))
     answer = partner("show", run)
     assert answer.code == 2
     assert "format 7" in answer.stderr

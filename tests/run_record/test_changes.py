@@ -1,11 +1,14 @@
 """Change detection: every change is seen, and only what may have changed is read."""
 
+import hashlib
+import mmap
 import os
 import time
+from pathlib import Path
 
 import pytest
 
-from run_record import Call, Home, ObjectStore, RunRecord, Sha256, StepDone
+from run_record import Call, Home, ObjectStore, RunRecord, Sha256, StepDone, hashed_copy
 from run_record.hashed_copy import hash_file
 from run_record.known_files import KnownFiles
 from run_record.scan import Signature
@@ -116,13 +119,17 @@ def test_a_coarse_file_system_gets_a_wider_margin() -> None:
     assert known.content("file", recent) is None
 
 
-def test_what_is_known_outlives_the_process(store: CountingStore, home: Home, record: RunRecord, later: None) -> None:
+def test_what_is_known_outlives_the_process(
+    home: Home, record: RunRecord, later: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A second process reads nothing that the first has read."""
     (record.workspace.root / "file").write_text("x")
     step(record)
     again = home.open_run(record.state.opened.run_id)
+    opened: list[str] = []
+    monkeypatch.setattr(again.workspace, "open", opened.append)
     assert paths(step(again)) == []
-    assert store.puts == 1
+    assert opened == []
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"format": 99}', '{"format": 1, "files": {"a": [1]}}', "\0"])
@@ -166,13 +173,106 @@ def test_a_file_swapped_for_a_link_counts_as_removed(record: RunRecord) -> None:
     assert (done.removed, done.skipped) == (("file",), {"file": "it is a symbolic link"})
 
 
-def test_another_process_that_records_meanwhile_is_not_contradicted(home: Home, record: RunRecord) -> None:
-    """A file that another process recorded between our look and our step is neither listed again nor called removed."""
-    other = home.open_run(record.state.opened.run_id)
-    seen = record._detector.look(record.state)  # pyright: ignore[reportPrivateUsage]
-    (other.workspace.root / "uploaded").write_text("x")
-    assert paths(step(other)) == ["uploaded"]
-    record._detector.look = lambda state: seen  # pyright: ignore[reportPrivateUsage]
+@pytest.fixture
+def other(home: Home, record: RunRecord) -> RunRecord:
+    """The same run, opened by another process."""
+    return home.open_run(record.state.opened.run_id)
+
+
+def test_another_process_that_records_meanwhile_is_not_contradicted(record: RunRecord, other: RunRecord) -> None:
+    """What another process wrote or removed, and recorded, between our look and our step is not undone by our step."""
+    root = record.workspace.root
+    (root / "changed").write_text("1")
+    (root / "removed").write_text("1")
+    step(other)
+    seen = record.look()
+    (root / "uploaded").write_text("x")
+    (root / "changed").write_text("2")
+    (root / "removed").unlink()
+    assert paths(step(other)) == ["changed", "uploaded"]
+    done = record.record_step(Call(tool="sandbox.exec"), seen)
+    assert (paths(done), done.removed, done.step) == ([], (), 3)
+    assert record.state.files.keys() == {"uploaded", "changed"}
+
+
+def test_a_record_opened_long_ago_sees_what_is_new_to_the_run(record: RunRecord, other: RunRecord) -> None:
+    """A file that another process recorded and we then changed is in our step, although we knew nothing of it."""
+    file = record.workspace.root / "file"
+    file.write_text("theirs")
+    step(other)
+    file.write_text("ours")
+    assert paths(step(record)) == ["file"]
+    file.unlink()
+    assert step(other).removed == ("file",)
+
+
+def test_a_look_at_a_few_paths_leaves_the_rest_to_others(record: RunRecord) -> None:
+    """An upload beside a running cell is recorded alone: the cell's half-written file is the cell's to record."""
+    root = record.workspace.root
+    (root / "half-written").write_text("…")
+    (root / "uploaded").write_text("x")
+    os.mkfifo(root / "fifo")
+    upload = record.record_step(Call(tool="tmp.write"), record.look(["uploaded", "missing", "fifo"]))
+    assert (paths(upload), list(upload.skipped)) == (["uploaded"], ["fifo"])
+    assert paths(step(record)) == ["half-written"]
+    (root / "uploaded").unlink()
+    assert record.record_step(Call(tool="tmp.read"), record.look([])).removed == ()
+    assert record.record_step(Call(tool="tmp.delete"), record.look(["uploaded"])).removed == ("uploaded",)
+
+
+def test_a_file_changed_through_a_kept_mapping_is_seen(record: RunRecord, later: None) -> None:
+    """A cell that keeps a file mapped and stores into it after it was hashed is found out by the next step."""
+    file = record.workspace.root / "file"
+    file.write_bytes(b"before")
+    with file.open("r+b") as stream, mmap.mmap(stream.fileno(), 0) as mapping:
+        mapping[0:1] = b"B"  # the page is dirty when it is hashed
+        assert paths(step(record)) == ["file"]
+        mapping[0:6] = b"after!"
+        assert paths(step(record)) == ["file"]
+    assert record.state.files["file"].artifact.sha256 == hashlib.sha256(b"after!").hexdigest()
+
+
+def test_a_file_that_vanishes_while_we_look_is_not_mentioned(
+    record: RunRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A temporary file that was there for the scan and gone for the reading leaves no trace in the step."""
+    file = record.workspace.root / "temporary"
+    file.write_text("x")
+    found = record.workspace.scan()
+    monkeypatch.setattr(record.workspace, "scan", lambda: found)
+    file.unlink()
     done = step(record)
-    assert (paths(done), done.removed, done.step) == ([], (), 2)
-    assert record.state.files.keys() == {"uploaded"}
+    assert (paths(done), done.skipped) == ([], {})
+
+
+def test_a_hole_of_any_size_is_passed_over(record: RunRecord) -> None:
+    """A file that is larger than any we keep, though it takes no room, is skipped with the reason."""
+    with (record.workspace.root / "hole").open("wb") as file:
+        file.truncate(10**12)
+    assert step(record).skipped == {"hole": "it is larger than 16,000,000,000 bytes"}
+
+
+def test_a_file_that_grows_while_it_is_read_comes_to_an_end(tmp_path: Path) -> None:
+    """A file is read as long as it was when reading began: its size and hash belong together."""
+    path = tmp_path / "growing"
+    path.write_bytes(bytes(3_000_000))
+    with path.open("rb") as file, path.open("ab") as writer:
+        chunks = hashed_copy._chunks(file.fileno())  # pyright: ignore[reportPrivateUsage]
+        size = 0
+        for chunk in chunks:
+            size += len(chunk)
+            os.write(writer.fileno(), bytes(2_000_000))
+    assert size == 3_000_000
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look everywhere")
+def test_a_folder_that_cannot_be_looked_into_is_passed_over(record: RunRecord) -> None:
+    """A folder whose files cannot be looked at does not stop the record."""
+    folder = record.workspace.root / "closed"
+    folder.mkdir()
+    (folder / "file").write_text("x")
+    folder.chmod(0o400)
+    try:
+        assert list(step(record).skipped) == ["closed/file"]
+    finally:
+        folder.chmod(0o700)

@@ -13,7 +13,7 @@ import pytest
 from fakes.disk import FailingDisk
 from run_record import Call, Home, Question, RunRecord, read_journal
 from run_record.cel import cel_text
-from run_record.errors import NotWritten, RunRecordError
+from run_record.errors import MachineRefused, RunRecordError
 from run_record.facts import NoteAdded, StepDone
 from run_record.journal import THE_RECORD
 from run_record.verification import verify
@@ -94,7 +94,7 @@ def test_a_failure_at_any_call_loses_nothing_that_was_acknowledged(tmp_path: Pat
 def test_the_run_goes_on_when_the_disk_recovers(home: Home, record: RunRecord) -> None:
     """After a refused step the same record takes the next one, in the same process, with everything in it."""
     record.workspace.write("file", b"x")
-    with FailingDisk(1, stays_bad=True).installed(), pytest.raises(NotWritten, match="No space left") as refusal:
+    with FailingDisk(1, stays_bad=True).installed(), pytest.raises(MachineRefused, match="No space left") as refusal:
         record.record_step(Call(tool="sandbox.exec"))
     assert "free some space" in refusal.value.remedy
     done = record.record_step(Call(tool="sandbox.exec"))
@@ -114,7 +114,7 @@ def test_a_log_that_cannot_be_written_does_not_undo_the_step(
         with disk.installed():
             try:
                 record.note("anna", f"note {fails_at}")
-            except NotWritten:
+            except MachineRefused:
                 continue
         assert "will be caught up" in caplog.text
         break
@@ -133,7 +133,7 @@ def test_a_real_file_size_limit_is_a_clear_error(record: RunRecord) -> None:
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, before[1]))
     try:
-        with pytest.raises(NotWritten, match="ulimit"):
+        with pytest.raises(MachineRefused, match="ulimit"):
             record.note("anna", "too long " * 50)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -1,6 +1,7 @@
 """The journal: what was acknowledged is what is read, and nothing else."""
 
 import json
+import multiprocessing
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,12 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fakes.clock import FakeClock
-from run_record import Journal, NoteAdded, RunId, RunOpened, read_journal
+from fakes.disk import FailingDisk
+from fakes.forger import forge
+from run_record import Journal, NoteAdded, RunId, RunOpened, StepDone, read_journal
 from run_record.clock import timestamp
-from run_record.errors import DamagedRecord, NewerFormat, RunRecordError
+from run_record.errors import CallerError, DamagedRecord, MachineRefused, NewerFormat, RunRecordError
 from run_record.facts import Fact
 from run_record.head import read_head
 from run_record.journal import THE_RECORD, create_journal
+from run_record.journal_line import decode, encode
 
 OPENED = RunOpened(run_id=RunId("0000-0000-0000-0000"), as_of="2026-11-18", by="anna")
 
@@ -196,11 +200,92 @@ def test_an_older_head_or_an_older_journal_put_back_is_damage(folder: Path, cloc
 
 def test_a_newer_format_is_refused_by_name(folder: Path) -> None:
     """A journal in a newer format is not called damaged: the message says to use the newer program."""
-    line = (folder / "journal.jsonl").read_bytes().replace(b'{"format":1', b'{"format":2', 1)
-    (folder / "journal.jsonl").write_bytes(line)
+    forge(folder, lambda body: body.replace(b'{"format":1', b'{"format":2', 1))
     with pytest.raises(NewerFormat, match="format 2") as refusal:
         read_journal(folder)
     assert "newer version" in refusal.value.remedy
+
+
+def test_a_field_of_a_newer_program_is_not_called_damage(folder: Path) -> None:
+    """A whole record with something in it that we do not know was written by a newer version."""
+    forge(folder, lambda body: body.replace(b'"seed":0', b'"seed":0,"mood":"good"'))
+    with pytest.raises(NewerFormat, match="record 1"):
+        read_journal(folder)
+
+
+def test_a_journal_rewritten_with_new_hashes_does_not_fit_its_head(folder: Path) -> None:
+    """Whoever changes a record and computes every hash again is found out by the head."""
+    append(folder, "one", "two")
+    forge(folder, lambda body: body.replace(b'"one"', b'"won"'), with_head=False)
+    with pytest.raises(DamagedRecord, match="which its head names"):
+        read_journal(folder)
+
+
+@pytest.mark.parametrize(("n", "prev"), [(7, ""), (2, "f" * 64)])
+def test_a_line_must_follow_the_one_before(folder: Path, n: int, prev: str) -> None:
+    """A line that is whole in itself but has another number, or follows another line, is damage."""
+    first = read_journal(folder).entries[0]
+    line, _ = encode(NoteAdded(by="x", text="y"), n, "2026-11-18T09:00:00.000000Z", prev or first.hash)
+    with pytest.raises(DamagedRecord, match="does not follow"):
+        decode(line, 2, first.hash)
+
+
+@pytest.mark.parametrize(
+    "poison",
+    [
+        StepDone(step=1, tool="t", seconds=float("inf")),
+        StepDone(step=1, tool="t", inputs={"x": float("nan")}),
+        StepDone(step=1, tool="t", inputs={"x": 10**5000}),
+        StepDone(step=1, tool="t", inputs={"x": json.loads("[" * 220 + "]" * 220)}),
+    ],
+)
+def test_what_would_not_read_back_is_refused_before_it_is_written(folder: Path, poison: Fact) -> None:
+    """A fact that JSON cannot hold is the caller's error; the journal stays as it was and takes the next."""
+    before = (folder / "journal.jsonl").read_bytes()
+    with pytest.raises(CallerError, match="cannot be recorded"), Journal(folder, FakeClock()).held() as held:
+        held.append(poison)
+    assert (folder / "journal.jsonl").read_bytes() == before
+    append(folder, "next")
+    assert texts(folder) == ["next"]
+
+
+def test_news_that_could_not_be_taken_in_stays_news(folder: Path, clock: FakeClock) -> None:
+    """If repairing fails, what others appended is news again to the next holder, not lost to it."""
+    journal = Journal(folder, clock)
+    with journal.held():
+        pass
+    append(folder, "theirs")
+    with (folder / "journal.jsonl").open("ab") as file:
+        file.write(b"torn")
+    for fails_at in range(1, 6):
+        with FailingDisk(fails_at).installed(), pytest.raises(MachineRefused), journal.held():
+            pass
+    with journal.held() as held:
+        assert held.news[0].fact == NoteAdded(by="anna", text="theirs")
+
+
+def test_a_journal_cut_short_under_a_writer_is_damage(folder: Path, clock: FakeClock) -> None:
+    """A journal that became shorter than a writer knows it is damage, not a crash."""
+    append(folder, "one", "two")
+    journal = Journal(folder, clock)
+    with journal.held():
+        pass
+    (folder / "journal.jsonl").write_bytes(b"")
+    with pytest.raises(DamagedRecord, match="cut off"), journal.held():
+        pass
+
+
+def test_processes_that_append_at_once_leave_one_chain(folder: Path) -> None:
+    """Four processes appending as fast as they can: every record is there once, in one unbroken chain."""
+    context = multiprocessing.get_context("fork")
+    writers = [context.Process(target=append, args=(folder, *(f"{who} {n}" for n in range(50)))) for who in "abcd"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    found = texts(folder)
+    assert sorted(found) == sorted(f"{who} {n}" for who in "abcd" for n in range(50))
+    assert [text for text in found if text.startswith("a")] == [f"a {n}" for n in range(50)]
 
 
 def test_an_error_in_the_middle_of_the_lock_lets_it_go(folder: Path, clock: FakeClock) -> None:

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from run_record import Call, Home, NoteAdded, Question, RunRecord, StepEvaluated, read_journal
-from run_record.errors import AmbiguousRun, CallerError, NotFound, NotWritten, RunIsClosed, StepsPending
+from run_record.errors import AmbiguousRun, CallerError, MachineRefused, NotFound, RunIsClosed, StepsPending
 
 
 def test_a_closed_run_takes_notes_only(record: RunRecord) -> None:
@@ -140,7 +140,7 @@ def test_latest_is_the_newest_even_if_the_clock_went_back(home: Home, clock) -> 
 def test_a_home_that_cannot_be_written_is_a_clear_error(home: Home) -> None:
     """A home that cannot be made is refused by its name, with a remedy."""
     home.root.write_text("a file is in the way")
-    with pytest.raises(NotWritten, match=str(home.root)):
+    with pytest.raises(MachineRefused, match=str(home.root)):
         home.create_run(Question(by="anna"))
 
 
@@ -149,7 +149,7 @@ def test_a_run_appears_whole_or_not_at_all(home: Home, monkeypatch: pytest.Monke
     monkeypatch.setattr(
         "run_record.home.create_journal", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left"))
     )
-    with pytest.raises(NotWritten):
+    with pytest.raises(MachineRefused):
         home.create_run(Question(by="anna"))
     assert list(home.run_ids()) == []
     assert list((home.root / "runs").iterdir()) == []

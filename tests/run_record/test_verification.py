@@ -88,7 +88,7 @@ def test_an_open_run_may_have_unrecorded_changes(home: Home, record: RunRecord) 
     record.workspace.write("facts.json", b"{}")
     found = check(home, record)
     assert found.damage == []
-    assert found.remarks == ["tmp/facts.json is not in the record since the last step; the next step records it"]
+    assert found.remarks == ["tmp/facts.json is not in the record since the last step"]
 
 
 def test_a_torn_tail_is_a_remark(home: Home, record: RunRecord) -> None:

@@ -161,7 +161,7 @@ def test_a_scan_lists_plain_files_and_says_what_it_passed_over(workspace: Worksp
         "link": "it is a symbolic link",
         "twin": "it is a hard link",
         "a/b.txt": "it is a hard link",
-        "\\udcff": "the path '\\udcff' is refused: it is not UTF-8",
+        "\\udcff (not its real name)": "the path '\\udcff' is refused: it is not UTF-8",
     }
 
 
