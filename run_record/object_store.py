@@ -23,17 +23,13 @@ class ObjectStore:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._incoming = Incoming(root / "incoming")
+        self._durable_folders: set[Path] = set()
 
     @classmethod
     def create(cls, root: Path) -> "ObjectStore":
         """The store at `root`, made if it is not there; only its owner may look inside."""
-        if not (root / "incoming").is_dir():
-            make_directory(root, 0o700)
-            for number in range(256):
-                (root / f"{number:02x}").mkdir(0o700, exist_ok=True)
-            # Last, and with a sync of the names above: where it is, the store is complete.
-            sync_directory(root)
-            make_directory(root / "incoming", 0o700)
+        make_directory(root, 0o700)
+        make_directory(root / "incoming", 0o700)
         return cls(root)
 
     def put(self, source: int) -> tuple[int, Sha256]:
@@ -51,9 +47,17 @@ class ObjectStore:
         if not self._is_whole(sha256, size):
             os.fchmod(draft.fd, 0o444)
             os.fsync(draft.fd)
+            self._make_folder(target.parent)
             os.rename(draft.path, target)
         # Also when it was there before: whoever put it may not have got this far.
         sync_directory(target.parent)
+
+    def _make_folder(self, folder: Path) -> None:
+        if folder not in self._durable_folders:
+            folder.mkdir(0o700, exist_ok=True)
+            # Also when it was there: whoever made it may have been killed before this.
+            sync_directory(self._root)
+            self._durable_folders.add(folder)
 
     def copy_to(self, sha256: Sha256, target: int) -> int:
         """Copy an object into an empty file and give its size; DamagedRecord if it is not what it was."""

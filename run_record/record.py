@@ -123,9 +123,8 @@ class RunRecord:
         if by == THE_RECORD:
             raise CallerError(f"nobody but the record signs as '{by}'", "sign with another name: PARTNER_AUTHOR")
         if len(text) > _LONGEST_NOTE:
-            raise CallerError(
-                f"the note is {len(text):,} characters long", f"{_LONGEST_NOTE:,} is the most; use a file"
-            )
+            problem = f"the note is {len(text):,} characters long, {_LONGEST_NOTE:,} is the most"
+            raise CallerError(problem, "write it to a file of the run: `partner files write`")
         with self._journal.held() as journal:
             self._take_in(journal)
             self._append(journal, NoteAdded(by=by, text=text))

@@ -27,6 +27,16 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A module that skips itself hides which tests it had, so where some must run it may not."""
+    report = yield
+    if report.skipped and MUST_RUN:
+        report.outcome = "failed"
+        report.longrepr = "a module skipped itself, but PARTNER_TESTS_MUST_RUN is set"
+    return report
+
+
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No setting of whoever runs the tests reaches them."""

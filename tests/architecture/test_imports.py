@@ -1,5 +1,6 @@
 """Importing does nothing, and the command's help imports nothing of ours that is heavy."""
 
+import ast
 import pkgutil
 import subprocess
 import sys
@@ -45,3 +46,13 @@ def test_help_imports_nothing_heavy(command: list[str]) -> None:
     done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=True)
     loaded = set(done.stderr.split())
     assert loaded.isdisjoint({"pydantic_settings", "run_record", "rich", "ctypes", "partner.cli.runs"})
+
+
+def test_the_ground_floor_needs_pydantic_and_the_standard_library() -> None:
+    """run_record imports nothing else, and nothing of the rooms above."""
+    allowed = set(sys.stdlib_module_names) | {"pydantic", "run_record"}
+    for path in (ROOT / "run_record").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert {name.split(".")[0] for name in names} <= allowed, path

@@ -1,13 +1,56 @@
-"""A disk that fails at its k-th call: the calls are real, and one of them is refused."""
+"""Disks that fail at their k-th call, or keep a list of what was asked of them: the calls are real."""
 
 import errno
 import os
+import re
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
 CALLS = ("write", "pwrite", "fsync", "fdatasync", "rename", "ftruncate", "mkdir", "open")
+
+
+@contextmanager
+def _guarding(guard: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> Generator[None]:
+    """Every call that can fail goes through a guard."""
+    with ExitStack() as stack:
+        for name in CALLS:
+            stack.enter_context(patch.object(os, name, guard(name, getattr(os, name))))
+        yield
+
+
+class ListeningDisk:
+    """Keeps the order in which files were written, synced and renamed, by their last two names."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    @contextmanager
+    def installed(self) -> Generator[None]:
+        with _guarding(self._guarded):
+            yield
+
+    def _guarded(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            if name in ("write", "pwrite", "fsync", "fdatasync"):
+                self._hear(f"{name} {_short(os.readlink(f'/proc/self/fd/{arguments[0]}'))}")
+            elif name == "rename":
+                self._hear(f"{name} {_short(os.fspath(arguments[0]))} → {_short(os.fspath(arguments[1]))}")
+            return real(*arguments, **options)
+
+        return call
+
+    def _hear(self, what: str) -> None:
+        if self.heard[-1:] != [what]:
+            self.heard.append(what)
+
+
+def _short(path: str) -> str:
+    """objects/incoming/DRAFT, objects/ab/OBJECT, or the last two parts."""
+    path = re.sub(r"/incoming/[0-9a-f]{16}$", "/incoming/DRAFT", path)
+    path = re.sub(r"/objects/[0-9a-f]{2}/[0-9a-f]{62}$", "/objects/ab/OBJECT", path)
+    return re.sub(r"/objects/[0-9a-f]{2}$", "/objects/ab", path).split("/", path.count("/") - 1)[-1]
 
 
 class FailingDisk:
@@ -28,18 +71,8 @@ class FailingDisk:
 
     @contextmanager
     def installed(self) -> Generator[None]:
-        with contextmanager(self._patches)():
+        with _guarding(self._guarded):
             yield
-
-    def _patches(self) -> Generator[None]:
-        patches = [patch.object(os, name, self._guarded(name, getattr(os, name))) for name in CALLS]
-        for each in patches:
-            each.start()
-        try:
-            yield
-        finally:
-            for each in patches:
-                each.stop()
 
     def _guarded(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:

@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -12,7 +13,9 @@ import pytest
 
 from fakes.command_line import partner
 from fakes.forger import forge
-from run_record import Call, Home, RunId, RunRecord
+from partner.cli.failure import exit_code
+from run_record import Call, Home, RunId, RunRecord, Sha256
+from run_record.errors import RunIsBusy
 
 
 @pytest.fixture(autouse=True)
@@ -287,6 +290,130 @@ def test_an_interrupt_is_exit_130_and_leaves_the_run_as_it_was(run: str) -> None
         assert writing.wait(timeout=60) == 130
     assert partner("show", run, "--json").json == before
     assert os.listdir(record_of(run).folder / "incoming") == []
+
+
+@pytest.mark.parametrize("command", [["show"], ["nope"], ["cel", "latest", "--at", "x"], ["open", "--nope"]])
+def test_usage_errors_are_objects_too(command: list[str]) -> None:
+    """With --json a wrong call prints one object that says what is wrong, and is exit 2."""
+    answer = partner(*command, "--json")
+    assert answer.code == 2
+    assert answer.json["error"]["problem"]
+    assert answer.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["open", "--objective", "\udcff"],
+        ["note", "latest", "\udcff"],
+        ["note", "latest", "-"],
+        ["close", "latest", "--reason", "\udcff"],
+        ["files", "ls", "latest", "\udcff"],
+        ["files", "write", "latest", "\udcff"],
+    ],
+)
+def test_text_that_is_not_utf8_is_refused(run: str, command: list[str]) -> None:
+    """Bytes that are no text are a usage error with the value shown, and nothing is recorded."""
+    before = partner("show", run, "--json").json
+    answer = partner(*command, stdin=b"abc\xff")
+    assert (answer.code, answer.stdout) == (2, b"")
+    assert "not UTF-8" in answer.stderr
+    assert partner("show", run, "--json").json == before
+
+
+def test_what_was_put_there_by_hand_is_recorded_before_the_end(run: str, partner_home: Path) -> None:
+    """A file that somebody copied into tmp/ becomes part of the record when the run is closed: it is not damage."""
+    (partner_home / "runs" / run / "tmp" / "late.txt").write_text("hi")
+    assert partner("close", run).code == 0
+    assert partner("verify", run).code == 0
+    assert [a["path"] for a in partner("show", run, "--json").json["artifacts"]] == ["facts.json", "late.txt"]
+
+
+def test_a_slow_upload_is_recorded_although_another_was_faster(run: str) -> None:
+    """Two uploads of one file that overlap: the one that ends last is what the record has."""
+    slow = record_of(run)
+    partner("files", "write", run, "y.csv", stdin=b"fast")
+    slow.workspace.write("y.csv", b"slow")
+    slow.record_step(Call(tool="tmp.write"), slow.look(["y.csv"]))
+    assert partner("close", run).code == 0
+    assert partner("verify", run).code == 0
+
+
+def test_deleting_keeps_the_bytes_even_of_a_file_nobody_recorded(run: str, partner_home: Path) -> None:
+    """A file that no step had recorded is stored before it is deleted, and the record names its hash."""
+    (partner_home / "runs" / run / "tmp" / "draft").write_text("only copy")
+    answer = partner("files", "rm", run, "draft")
+    sha256 = answer.stderr.split()[-1]
+    assert Home(partner_home).objects.read(Sha256(sha256)) == b"only copy"
+    assert sha256 in partner("cel", run).text
+
+
+def test_deleting_asks_on_a_terminal(run: str) -> None:
+    """On a terminal a deletion is confirmed; anything but yes leaves the file, and --yes does not ask."""
+
+    def remove(answer: bytes, *options: str) -> int:
+        parent, child = pty.openpty()
+        os.write(parent, answer)
+        command = [sys.executable, "-m", "partner", "files", "rm", run, "facts.json", *options]
+        done = subprocess.run(command, stdin=child, capture_output=True, check=False)
+        os.close(parent)
+        os.close(child)
+        return done.returncode
+
+    assert remove(b"n\n") == 1
+    assert partner("files", "read", run, "facts.json").code == 0
+    assert remove(b"y\n") == 0
+    assert partner("files", "read", run, "facts.json").code == 5
+
+
+def test_a_busy_run_is_exit_1(run: str) -> None:
+    """A run that another process holds is not a usage error: trying again later helps."""
+    assert exit_code(RunIsBusy("held")) == 1
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_old_encodings_get_the_characters_spelt_out(run: str, encoding: str) -> None:
+    """On a terminal that cannot show a tick, the command still says what it has to say."""
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run(
+        [sys.executable, "-m", "partner", "verify", run], env=environment, capture_output=True, check=True
+    )
+    assert b"is whole" in done.stdout
+
+
+def test_closed_streams_are_no_crash(run: str) -> None:
+    """With stdin, stdout or stderr closed, commands do their work, and messages do not stray onto stdout."""
+    me = f"{sys.executable} -m partner"
+    for command, output in (
+        (f"{me} note {run} - <&-", b""),
+        (f"{me} cel {run} >&-", b""),
+        (f"{me} open 2>&- | wc -l", b"1\n"),
+    ):
+        done = subprocess.run(["sh", "-c", command], capture_output=True, check=False)
+        assert (done.stdout, b"Traceback" in done.stderr) == (output, False), command
+
+
+def test_tab_completes_runs_of_the_home_that_is_meant(run: str, tmp_path: Path) -> None:
+    """The shell's completion offers run ids, from the home that was named, and nothing when settings are broken."""
+    environment = {**os.environ, "_PARTNER_COMPLETE": "complete_bash", "COMP_WORDS": "partner show ", "COMP_CWORD": "2"}
+    command = [str(Path(sys.executable).parent / "partner")]
+    offered = subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout.split()
+    assert offered == sorted([run, "latest"])
+    (tmp_path / "partner.toml").write_text("broken")
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("", "")
+
+
+def test_doctor_reports_what_it_cannot_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty home is fine; a broken setting is a line of the report, not the end of it."""
+    (tmp_path / "empty").mkdir()
+    assert partner("--home", tmp_path / "empty", "doctor").code == 0
+    (tmp_path / "partner.toml").write_text("home = 3")
+    monkeypatch.delenv("PARTNER_HOME")
+    answer = partner("doctor")
+    assert answer.code == 1
+    assert answer.text.startswith("✗ settings   the setting home is refused")
+    assert "✓ versions" in answer.text
 
 
 def test_json_is_one_object_and_nothing_else(run: str) -> None:

@@ -52,6 +52,36 @@ def test_secrets_are_masked_wherever_they_come_from(monkeypatch: pytest.MonkeyPa
     assert settings.tavily_api_key.get_secret_value() == "tvly-secret-1234"
 
 
+def test_our_own_variable_beats_the_providers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With both set, PARTNER_TAVILY_API_KEY is the value and is named as its origin."""
+    monkeypatch.setenv("TAVILY_API_KEY", "theirs")
+    monkeypatch.setenv("PARTNER_TAVILY_API_KEY", "ours")
+    key = load_settings({}).tavily_api_key
+    assert key is not None
+    assert key.get_secret_value() == "ours"
+    assert source_of("tavily_api_key", {}) == "environment PARTNER_TAVILY_API_KEY"
+
+
+def test_a_variable_in_lower_case_is_named_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Variables are understood in any case, and the origin shows the one that was set."""
+    monkeypatch.setenv("partner_home", "/lower")
+    assert (load_settings({}).home, source_of("home", {})) == (Path("/lower"), "environment partner_home")
+
+
+def test_a_home_of_nobody_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home below a user who does not exist is a usage error."""
+    monkeypatch.setenv("PARTNER_HOME", "~nobody-by-that-name/x")
+    with pytest.raises(UsageError, match="name it without ~"):
+        load_settings({})
+
+
+def test_a_refused_value_says_where_it_stands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The remedy names the file or the variable that holds the wrong value."""
+    (tmp_path / "partner.toml").write_text("home = 3")
+    with pytest.raises(UsageError, match=r"it comes from: partner\.toml"):
+        load_settings({})
+
+
 def test_settings_are_frozen() -> None:
     """What a process read at its start cannot be changed."""
     with pytest.raises(ValidationError):

@@ -1,6 +1,7 @@
 """When the machine fails: what was acknowledged is what is recovered."""
 
 import errno
+import os
 import resource
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fakes.disk import FailingDisk
+from fakes.disk import FailingDisk, ListeningDisk
 from run_record import Call, Home, Question, RunRecord, read_journal
 from run_record.cel import cel_text
 from run_record.errors import MachineRefused, RunRecordError
@@ -89,6 +90,47 @@ def test_a_failure_at_any_call_loses_nothing_that_was_acknowledged(tmp_path: Pat
     else:
         pytest.fail("the disk never stopped failing")
     assert fails_at > 20, "the matrix is as long as the calls are many"
+
+
+def test_nothing_is_named_before_it_is_on_disk(home: Home, record: RunRecord) -> None:
+    """The order in which a step comes to rest: object, its name, the journal, the head; only then CEL.md shows it."""
+    (record.workspace.root / "file").write_text("x")
+    disk = ListeningDisk()
+    with disk.installed():
+        record.record_step(Call(tool="sandbox.exec"))
+    run = record.folder.name
+    assert disk.heard == [
+        "fdatasync tmp/file",  # what a kept mapping changes from now on shows
+        "write incoming/DRAFT",
+        "fsync incoming/DRAFT",
+        "fsync home/objects",  # the folder's name
+        "rename incoming/DRAFT → ab/OBJECT",
+        "fsync objects/ab",
+        f"write {run}/journal.jsonl",
+        f"fdatasync {run}/journal.jsonl",
+        f"pwrite {run}/head",
+        f"fdatasync {run}/head",
+        f"write {run}/CEL.md",
+        "write tmp/CEL.md",
+    ]
+
+
+def test_a_run_is_on_disk_before_it_has_a_name(home: Home) -> None:
+    """Journal and head of a new run are synced, names and all, before the run appears."""
+    disk = ListeningDisk()
+    with disk.installed():
+        record = home.create_run(Question(by="anna"))
+    run = record.folder.name
+    born = disk.heard.index(f"rename runs/.new-{run} → runs/{run}")
+    before = disk.heard[:born]
+    for name in ("journal.jsonl", "head"):
+        written = before.index(f"write .new-{run}/.{name}.{os.getpid()}.new")
+        assert before[written + 1 : written + 4] == [
+            f"fsync .new-{run}/.{name}.{os.getpid()}.new",
+            f"rename .new-{run}/.{name}.{os.getpid()}.new → .new-{run}/{name}",
+            f"fsync runs/.new-{run}",
+        ]
+    assert disk.heard[born + 1] == "fsync home/runs"
 
 
 def test_the_run_goes_on_when_the_disk_recovers(home: Home, record: RunRecord) -> None:

@@ -31,6 +31,12 @@ def test_nobody_signs_as_the_record(record: RunRecord) -> None:
         record.note("the record", "all is well")
 
 
+def test_a_note_has_a_limit(record: RunRecord) -> None:
+    """A note that is a whole document is refused: it belongs into a file."""
+    with pytest.raises(CallerError, match="partner files write"):
+        record.note("anna", "x" * 100_001)
+
+
 def test_a_close_in_another_process_is_seen(home: Home, record: RunRecord) -> None:
     """A run that another process closed refuses our next step, although we opened it before."""
     home.open_run(record.state.opened.run_id).close("cancelled", "the question changed")

@@ -1,11 +1,14 @@
 """Verification: whatever is not what the record says is found and named."""
 
+import multiprocessing
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from fakes.forger import forge
 from run_record import Call, Home, RunRecord, StepEvaluated
 from run_record.verification import Verification, verify
 
@@ -89,6 +92,60 @@ def test_an_open_run_may_have_unrecorded_changes(home: Home, record: RunRecord) 
     found = check(home, record)
     assert found.damage == []
     assert found.remarks == ["tmp/facts.json is not in the record since the last step"]
+
+
+def test_a_run_whose_files_are_gone_is_reported(home: Home, closed: RunRecord) -> None:
+    """With tmp/ gone, verification says so, and a note still gets in."""
+    shutil.rmtree(closed.workspace.root)
+    assert {damage.where for damage in check(home, closed).damage} == {"tmp", "tmp/CEL.md"}
+    home.open_run(closed.state.opened.run_id).note("anna", "where are the files?")
+
+
+def test_two_steps_with_one_number_are_damage(home: Home, record: RunRecord) -> None:
+    """A journal in which a step number comes twice is damaged, however well it is chained."""
+    for _ in range(2):
+        record.record_step(Call(tool="sandbox.exec"))
+    forge(record.folder, lambda body: body.replace(b'"step":2', b'"step":1'))
+    assert [damage.problem for damage in check(home, record).damage] == ["step 1 follows step 1"]
+
+
+def test_a_cell_cannot_keep_verification_busy(home: Home, record: RunRecord) -> None:
+    """A copy of CEL.md swapped for a fifo, or blown up to a terabyte, is damage and is not read."""
+    copy = record.workspace.root / "CEL.md"
+    copy.unlink()
+    os.mkfifo(copy)
+    assert [damage.where for damage in check(home, record).damage] == ["tmp/CEL.md"]
+    copy.unlink()
+    with copy.open("wb") as file:
+        file.truncate(10**12)
+    assert [damage.where for damage in check(home, record).damage] == ["tmp/CEL.md"]
+    home.open_run(record.state.opened.run_id).note("anna", "restores it")
+    assert check(home, record).damage == []
+
+
+def test_a_run_can_be_verified_while_it_is_written(home: Home, record: RunRecord) -> None:
+    """Beside a process that notes as fast as it can, verification finds nothing wrong."""
+
+    def write() -> None:
+        other = home.open_run(record.state.opened.run_id)
+        for number in range(10_000):
+            other.note("anna", str(number))
+
+    writer = multiprocessing.get_context("fork").Process(target=write, daemon=True)
+    writer.start()
+    try:
+        findings = [check(home, record).damage for _ in range(100)]
+    finally:
+        writer.kill()
+        writer.join()
+    assert findings == [[]] * 100
+
+
+def test_an_index_lost_in_a_crash_comes_back(home: Home, closed: RunRecord) -> None:
+    """A closed run whose index was not written is whole again after it is next opened."""
+    (closed.folder / "index.json").unlink()
+    home.open_run(closed.state.opened.run_id)
+    assert check(home, closed).damage == []
 
 
 def test_a_torn_tail_is_a_remark(home: Home, record: RunRecord) -> None:

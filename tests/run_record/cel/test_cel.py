@@ -205,6 +205,22 @@ def test_tampering_is_noticed_by_the_next_process(home: Home, record: RunRecord,
     assert "was changed by something other" in cel(again)
 
 
+def test_a_cell_that_never_stops_changing_its_copy_is_noted_once(
+    record: RunRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy that is changed again between any two of our looks costs one note an entry, not an endless number."""
+    copy = record._cel_copy  # pyright: ignore[reportPrivateUsage]
+    real = copy.apply
+
+    def meddled(edit, whole) -> bool:
+        os.utime(record.workspace.root / "CEL.md")
+        return real(edit, whole)
+
+    monkeypatch.setattr(copy, "apply", meddled)
+    record.note("anna", "hello")
+    assert [note.by for _, note in record.state.notes] == ["anna", "the record"]
+
+
 def test_a_log_that_lags_behind_after_a_crash_is_brought_up(home: Home, record: RunRecord) -> None:
     """A CEL.md left behind by a crash, at any state before the last, is brought up and not called tampering."""
     states = [(record.folder / "CEL.md").read_bytes()]
