@@ -1,6 +1,7 @@
 """One run's record, kept together: files, objects, journal, and CEL.md."""
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -67,8 +68,7 @@ class RunRecord:
         self._cel_copy = CelFile(folder / TMP, incoming, 0o644)
         for entry in self._journal.read_on():
             self._absorb(entry)
-        with self._journal.held() as journal:
-            self._take_in(journal)
+        with self._held() as journal:
             if not journal.news:
                 self._bring_up_cel(journal)
             if self.state.closed:
@@ -76,9 +76,8 @@ class RunRecord:
 
     def look(self, paths: Iterable[str] | None = None) -> Sighting:
         """What lies in the workspace now, or at a few paths of it, every byte of it in the object store."""
-        with self._journal.held() as journal:
-            self._take_in(journal)
-        self.require_open()
+        with self._held():
+            self.require_open()
         # Reading and storing may take long, so the journal is not held meanwhile.
         return self._detector.look(self.state, None if paths is None else frozenset(paths))
 
@@ -88,8 +87,7 @@ class RunRecord:
         A call that touches known paths only, such as an upload beside a running cell, gives its own `look` at them.
         """
         seen = seen or self.look()
-        with self._journal.held() as journal:
-            self._take_in(journal)
+        with self._held() as journal:
             self.require_open()
             found = changes(seen, self.state)
             done = StepDone(
@@ -112,8 +110,7 @@ class RunRecord:
 
     def record_evaluation(self, evaluation: StepEvaluated) -> None:
         """Record what the Evaluator said of a step."""
-        with self._journal.held() as journal:
-            self._take_in(journal)
+        with self._held() as journal:
             self.require_open()
             self.state.step(evaluation.step)
             self._append(journal, evaluation)
@@ -125,14 +122,12 @@ class RunRecord:
         if len(text) > _LONGEST_NOTE:
             problem = f"the note is {len(text):,} characters long, {_LONGEST_NOTE:,} is the most"
             raise CallerError(problem, "write it to a file of the run: `partner files write`")
-        with self._journal.held() as journal:
-            self._take_in(journal)
+        with self._held() as journal:
             self._append(journal, NoteAdded(by=by, text=text))
 
     def close(self, state: EndState, reason: str = "") -> None:
         """End the run: nothing but notes can follow."""
-        with self._journal.held() as journal:
-            self._take_in(journal)
+        with self._held() as journal:
             self.require_open()
             if self.state.pending:
                 steps = ", ".join(map(str, self.state.pending))
@@ -148,12 +143,15 @@ class RunRecord:
                 "it takes notes only (`partner note`); open a new run to go on",
             )
 
-    def _take_in(self, journal: HeldJournal) -> None:
-        """Catch up with what other processes recorded, and have shown in CEL.md."""
-        for entry in journal.news:
-            self._absorb(entry)
-        if journal.news:
-            self._bring_up_cel(journal)
+    @contextmanager
+    def _held(self) -> Generator[HeldJournal]:
+        """The journal, locked, after catching up with what other processes recorded."""
+        with self._journal.held() as journal:
+            for entry in journal.news:
+                self._absorb(entry)
+            if journal.news:
+                self._bring_up_cel(journal)
+            yield journal
 
     def _bring_up_cel(self, journal: HeldJournal) -> None:
         self._cel_file.bring_up(self._cel.text())
