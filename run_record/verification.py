@@ -96,13 +96,14 @@ def _check_derived(folder: Path, entries: Sequence[Entry], state: RunState, foun
 
 
 def _check_objects(state: RunState, objects: ObjectStore, found: Verification, progress: Progress) -> None:
-    for sha256, where in _named_objects(state).items():
+    named = _named_objects(state)
+    for sha256, where in named.items():
+        progress(f"object {found.objects + 1} of {len(named)}")
         try:
             found.object_bytes += objects.check(sha256)
         except DamagedRecord as error:
             found.damage.append(Damage(where, error.problem))
         found.objects += 1
-        progress(f"{found.objects} objects")
 
 
 def _named_objects(state: RunState) -> dict[Sha256, str]:

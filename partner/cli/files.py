@@ -13,7 +13,7 @@ import typer
 from pydantic import JsonValue
 
 from partner.cli.desk import Desk, Flags, desk, plain, view
-from partner.cli.screen import count, print_json, print_table, say, size
+from partner.cli.screen import Progress, count, print_json, print_table, say, size
 from partner.errors import UsageError
 from run_record.artifact import Artifact
 from run_record.facts import StepEvaluated
@@ -70,7 +70,9 @@ def write_file(flags: Flags, name: str, path: str, *, as_json: bool) -> None:
     record = _open_run(desk(flags), name)
     if sys.stdin.isatty():
         say("reading from the terminal; end with Ctrl-D on an empty line")
-    written = record.workspace.write(path, _Stdin())
+    source = _Stdin()
+    written = record.workspace.write(path, source)
+    source.progress.clear()
     did = f"wrote {written.size:,} bytes to {path}"
     _record(record, [path], _call("tmp.write", {"path": path}, did, started))
     _show_written(written, as_json=as_json)
@@ -94,8 +96,15 @@ def delete_file(flags: Flags, name: str, path: str, *, is_sure: bool, as_json: b
 class _Stdin:
     """Standard input, piece by piece as it comes: waiting for a whole chunk would miss a Ctrl-C between two pieces."""
 
-    def read(self, size: int, /) -> bytes:
-        return cast(BufferedReader, sys.stdin.buffer).read1(size)
+    def __init__(self) -> None:
+        self.progress = Progress()
+        self._read_bytes = 0
+
+    def read(self, size_bytes: int, /) -> bytes:
+        piece = cast(BufferedReader, sys.stdin.buffer).read1(size_bytes)
+        self._read_bytes += len(piece)
+        self.progress.show(f"read {size(self._read_bytes)}")
+        return piece
 
 
 def _open_run(here: Desk, name: str) -> RunRecord:

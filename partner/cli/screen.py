@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import time
 from collections.abc import Iterable, Sequence
 
 from run_record.plain_text import printable
@@ -13,6 +14,25 @@ _COLOURS = {"✓": "32", "!": "33", "✗": "31"}
 def say(text: str) -> None:
     """Tell the person watching."""
     print(text, file=sys.stderr, flush=True)
+
+
+class Progress:
+    """A line that says how far long work is: on a terminal only, and gone when the work is done."""
+
+    def __init__(self) -> None:
+        self._is_wanted = sys.stderr.isatty()
+        self._next_s = time.monotonic() + 0.3
+
+    def show(self, text: str) -> None:
+        if self._is_wanted and time.monotonic() >= self._next_s:
+            self._next_s = time.monotonic() + 0.1
+            sys.stderr.write(f"\r\033[K{text} … ")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self._is_wanted:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
 
 
 def print_json(value: object) -> None:

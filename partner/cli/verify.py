@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from partner.cli.desk import Flags, desk
 from partner.cli.failure import DAMAGED
-from partner.cli.screen import count, mark, print_json, say, size
+from partner.cli.screen import Progress, count, mark, print_json, say, size
 from run_record.plain_text import printable
 from run_record.verification import verify
 
@@ -13,8 +13,9 @@ from run_record.verification import verify
 def verify_run(flags: Flags, name: str, *, as_json: bool) -> None:
     home = desk(flags).home
     run_id = home.find(name)
-    found = verify(home.folder(run_id), home.objects, _show_progress)
-    _clear_progress()
+    progress = Progress()
+    found = verify(home.folder(run_id), home.objects, lambda what: progress.show(f"checking {what}"))
+    progress.clear()
     is_whole = not found.damage
     if as_json:
         print_json({"run_id": run_id, "ok": is_whole, **asdict(found)})
@@ -33,14 +34,3 @@ def verify_run(flags: Flags, name: str, *, as_json: bool) -> None:
         if not as_json:
             say("  → restore what is damaged from a backup; everything else is as it was recorded")
         sys.exit(DAMAGED)
-
-
-def _show_progress(what: str) -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[Kchecking {what} … ")
-        sys.stderr.flush()
-
-
-def _clear_progress() -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\033[K")

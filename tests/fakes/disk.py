@@ -54,11 +54,18 @@ def _short(path: str) -> str:
 
 
 class FailingDisk:
-    """Counts the calls that can fail and refuses the k-th; `stays_bad` refuses all after it too."""
+    """Counts the calls that can fail and refuses the k-th; `stays_bad` refuses all after it too, or those it names."""
 
     def __init__(
-        self, fails_at: int, error: int = errno.ENOSPC, *, stays_bad: bool = False, short: bool = False
+        self,
+        fails_at: int,
+        error: int = errno.ENOSPC,
+        *,
+        stays_bad: bool = False,
+        short: bool = False,
+        names: tuple[str, ...] = CALLS,
     ) -> None:
+        self.names = names
         self.fails_at = fails_at
         self.error = error
         self.stays_bad = stays_bad
@@ -76,6 +83,8 @@ class FailingDisk:
 
     def _guarded(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
+            if name not in self.names:
+                return real(*arguments, **options)
             if name == "open" and not arguments[1] & (os.O_CREAT | os.O_WRONLY | os.O_RDWR):
                 return real(*arguments, **options)  # reading does not fill a disk
             self.calls += 1

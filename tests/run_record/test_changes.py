@@ -1,6 +1,7 @@
 """Change detection: every change is seen, and only what may have changed is read."""
 
 import hashlib
+import itertools
 import mmap
 import os
 import time
@@ -99,6 +100,19 @@ def test_two_changes_within_one_tick_of_the_clock_are_both_seen(record: RunRecor
         with file.open("r+b" if number else "wb") as stream:
             stream.write(b"%03d" % number)
         assert paths(step(record)) == ["file"], number
+
+
+def test_a_file_that_changed_just_before_a_long_reading_is_read_again(
+    record: RunRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What counts is when reading began: a file fresh at that moment may have changed once more while it was read."""
+    looks = itertools.count()
+    now = time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: now() + next(looks) * 10_000_000_000)
+    (record.workspace.root / "file").write_text("x")
+    step(record)
+    signature = record.workspace.scan().files["file"]
+    assert record._known.content("file", signature) is None  # pyright: ignore[reportPrivateUsage]
 
 
 def test_a_file_from_the_future_is_not_trusted() -> None:
