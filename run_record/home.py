@@ -1,7 +1,6 @@
 """The home: where all runs and their objects live."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,12 +13,14 @@ from run_record.durable import make_directory, sync_directory
 from run_record.errors import AmbiguousRun, MachineRefused, NotFound
 from run_record.facts import RunOpened
 from run_record.ids import RunId, is_run_id, mint_run_id
+from run_record.incoming import Incoming
 from run_record.journal import create_journal
 from run_record.object_store import ObjectStore
 from run_record.plain_text import printable
 from run_record.record import INCOMING, TMP, RunRecord
 
 LATEST = "latest"
+_UNBORN = ".unborn"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,7 @@ class Home:
         self.root = root.absolute()
         self.clock = clock
         self.objects = ObjectStore(self.root / "objects")
+        self._unborn = Incoming(self.runs / _UNBORN)
 
     @property
     def runs(self) -> Path:
@@ -74,20 +76,16 @@ class Home:
         self.root.parent.mkdir(parents=True, exist_ok=True)
         make_directory(self.root, 0o755)
         make_directory(self.runs, 0o711)
+        make_directory(self.runs / _UNBORN, 0o711)
         ObjectStore.create(self.root / "objects")
 
     def _create_run_folder(self, run_id: RunId, opened: RunOpened, at: str) -> None:
-        unborn = self.runs / f".new-{run_id}"
-        try:
-            unborn.mkdir(0o711)
-            (unborn / TMP).mkdir(0o700)
-            (unborn / INCOMING).mkdir(0o700)
-            create_journal(unborn, opened, at)
-            unborn.rename(self.runs / run_id)
-            sync_directory(self.runs)
-        except BaseException:
-            shutil.rmtree(unborn, ignore_errors=True)
-            raise
+        with self._unborn.draft_folder(0o711) as folder:
+            (folder / TMP).mkdir(0o700)
+            (folder / INCOMING).mkdir(0o700)
+            create_journal(folder, opened, at)
+            folder.rename(self.folder(run_id))
+        sync_directory(self.runs)
         self._point_latest_to(run_id)
 
     def _point_latest_to(self, run_id: RunId) -> None:

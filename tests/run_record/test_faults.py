@@ -123,15 +123,18 @@ def test_a_run_is_on_disk_before_it_has_a_name(home: Home) -> None:
     with disk.installed():
         record = home.create_run(Question(by="anna"))
     run = record.folder.name
-    born = disk.heard.index(f"rename runs/.new-{run} → runs/{run}")
-    before = disk.heard[:born]
+    (born,) = [i for i, call in enumerate(disk.heard) if call.endswith(f" → runs/{run}")]
+    unborn = disk.heard[born].split()[1]
+    folder = unborn.split("/")[1]
     for name in ("journal.jsonl", "head"):
-        written = before.index(f"write .new-{run}/.{name}.{os.getpid()}.new")
-        assert before[written + 1 : written + 4] == [
-            f"fsync .new-{run}/.{name}.{os.getpid()}.new",
-            f"rename .new-{run}/.{name}.{os.getpid()}.new → .new-{run}/{name}",
-            f"fsync runs/.new-{run}",
+        temporary = f"{folder}/.{name}.{os.getpid()}.new"
+        written = disk.heard.index(f"write {temporary}")
+        assert disk.heard[written + 1 : written + 4] == [
+            f"fsync {temporary}",
+            f"rename {temporary} → {folder}/{name}",
+            f"fsync {unborn}",
         ]
+        assert written < born
     assert disk.heard[born + 1] == "fsync home/runs"
 
 

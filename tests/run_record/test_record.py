@@ -158,7 +158,16 @@ def test_a_run_appears_whole_or_not_at_all(home: Home, monkeypatch: pytest.Monke
     with pytest.raises(MachineRefused):
         home.create_run(Question(by="anna"))
     assert list(home.run_ids()) == []
-    assert list((home.root / "runs").iterdir()) == []
+    assert [path.name for path in (home.root / "runs").rglob("*")] == [".unborn"]
+
+
+def test_a_run_left_half_made_by_a_kill_is_swept(home: Home) -> None:
+    """What a killed process left of a run that never was is gone when the next run is made by a new process."""
+    home.create_run(Question(by="anna"))
+    (home.runs / ".unborn" / "left" / "tmp").mkdir(parents=True)
+    run = Home(home.root).create_run(Question(by="anna"))
+    assert list((home.runs / ".unborn").iterdir()) == []
+    assert run.folder.is_dir()
 
 
 def test_run_ids_are_unguessable(home: Home) -> None:
