@@ -135,8 +135,7 @@ class HeldJournal:
             aside = self._set_aside(torn_bytes)
             text = f"recovered: {torn_bytes} bytes that were never acknowledged were set aside in {aside.name}"
         elif head.is_doubtful:
-            # This slot now, the other one with the note that follows.
-            write_head(self.head_file, self.position.n, self.position.hash)
+            self._rewrite_slot()  # this one now, the other with the note that follows
             text = "recovered: a damaged slot of the head was written again"
         else:
             return
@@ -148,6 +147,12 @@ class HeldJournal:
             # The head first: it must never promise a record that the journal no longer has.
             put_back_head(self.head_file, slots)
             os.ftruncate(self.file, self.position.offset)
+
+    def _rewrite_slot(self) -> None:
+        try:
+            write_head(self.head_file, self.position.n, self.position.hash)
+        except OSError as error:
+            raise MachineRefused.because(f"the head in {self.folder} could not be mended", error) from error
 
     def _set_aside(self, torn_bytes: int) -> Path:
         number = self.position.n + 1

@@ -44,8 +44,9 @@ class KnownFiles:
 
     def forget_all_but(self, paths: Container[str]) -> None:
         """Drop what is known of files that are gone."""
-        for path in [path for path in self._known if path not in paths]:
-            del self._known[path]
+        for path in list(self._known):  # a copy: other threads may be learning
+            if path not in paths:
+                self._known.pop(path, None)
 
     def save(self, path: Path) -> None:
         """Keep what is known for the next process, once reading those files again would cost more than saving.

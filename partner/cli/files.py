@@ -50,14 +50,13 @@ def read_file(flags: Flags, name: str, path: str, *, as_json: bool) -> None:
     run = view(here.home, name)
     with open_workspace(run.folder).open(path) as file:
         size_bytes = os.fstat(file.fileno()).st_size
+        if as_json and size_bytes > _LARGEST_JSON_BYTES:
+            problem = f"{printable(path)} is {size(size_bytes)}, too much for --json"
+            raise UsageError(problem, "read it without --json")
         if not run.state.closed:
             record = here.home.open_run(run.run_id)
             _record(record, [], _call("tmp.read", {"path": path}, f"read {size_bytes:,} bytes of {path}", started))
         if as_json:
-            if size_bytes > _LARGEST_JSON_BYTES:
-                raise UsageError(
-                    f"{printable(path)} is {size(size_bytes)}, too much for --json", "read it without --json"
-                )
             content = file.read()
             print_json({**_as_json(content), "size": len(content), "sha256": hashlib.sha256(content).hexdigest()})
         else:
