@@ -273,7 +273,7 @@ def test_a_file_that_grows_while_it_is_read_comes_to_an_end(tmp_path: Path) -> N
     with path.open("rb") as file, path.open("ab") as writer:
         chunks = hashed_copy._chunks(file.fileno())  # pyright: ignore[reportPrivateUsage]
         size = 0
-        for chunk in chunks:
+        for chunk in itertools.islice(chunks, 20):
             size += len(chunk)
             os.write(writer.fileno(), bytes(2_000_000))
     assert size == 3_000_000

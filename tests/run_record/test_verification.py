@@ -1,5 +1,6 @@
 """Verification: whatever is not what the record says is found and named."""
 
+import json
 import multiprocessing
 import os
 import shutil
@@ -10,6 +11,7 @@ import pytest
 
 from fakes.forger import forge
 from run_record import Call, Home, RunRecord, StepEvaluated
+from run_record.scan import Signature
 from run_record.verification import Verification, verify
 
 
@@ -83,6 +85,15 @@ def test_a_forged_mtime_does_not_hide_a_changed_file(home: Home, closed: RunReco
     before = file.stat()
     flip(file)
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert [damage.where for damage in check(home, closed).damage] == ["tmp/facts.json"]
+
+
+def test_what_is_known_of_files_is_not_believed(home: Home, closed: RunRecord) -> None:
+    """Verification does not take the cache's word: a changed file is found even if the cache vouches for it."""
+    file = closed.workspace.root / "facts.json"
+    flip(file)
+    vouched = {"facts.json": [*Signature.of(file.stat()), closed.state.files["facts.json"].artifact.sha256]}
+    (closed.folder / "known_files.json").write_text(json.dumps({"format": 1, "files": vouched}))
     assert [damage.where for damage in check(home, closed).damage] == ["tmp/facts.json"]
 
 
