@@ -23,7 +23,8 @@ class Sighting:
 
     after_step: int
     paths: frozenset[str] | None  # the paths that were looked at; None for all
-    files: dict[str, Artifact]
+    present: set[str]  # of these, the plain files
+    changed: dict[str, Artifact]  # of those, what is not as the record had it
     skipped: dict[str, str]
 
 
@@ -53,21 +54,26 @@ class ChangeDetector:
         found = self._workspace.scan() if paths is None else self._workspace.scan_paths(paths)
         if paths is None:
             self._known.forget_all_but(found.files)
-        seen = Sighting(len(state.steps), paths, {}, dict(found.skipped))
+        seen = Sighting(len(state.steps), paths, set(found.files), {}, dict(found.skipped))
+        recorded_files, content = state.files, self._known.content
         for path, signature in found.files.items():
-            if path == CEL:
-                continue  # the record's own copy
-            recorded = state.files.get(path)
-            if recorded is not None and recorded.artifact.sha256 == self._known.content(path, signature):
-                seen.files[path] = recorded.artifact
-                continue
-            try:
-                seen.files[path] = self._store(path, recorded.artifact if recorded else None)
-            except NotFound:
-                continue  # removed since the scan
-            except CallerError as error:
-                seen.skipped[path] = error.problem  # swapped since the scan
+            recorded = recorded_files.get(path)
+            if recorded is None or recorded.artifact.sha256 != content(path, signature):
+                self._look_closer(path, recorded.artifact if recorded else None, seen)
         return seen
+
+    def _look_closer(self, path: str, recorded: Artifact | None, seen: Sighting) -> None:
+        if path == CEL:
+            return  # the record's own copy
+        try:
+            artifact = self._store(path, recorded)
+        except CallerError as error:  # removed or swapped since the scan
+            seen.present.discard(path)
+            if not isinstance(error, NotFound):
+                seen.skipped[path] = error.problem
+        else:
+            if artifact != recorded:
+                seen.changed[path] = artifact
 
     def _store(self, path: str, recorded: Artifact | None) -> Artifact:
         began_ns = time.time_ns()
@@ -91,13 +97,9 @@ def changes(seen: Sighting, state: RunState) -> Changes:
     def is_news(path: str) -> bool:
         return state.touched.get(path, 0) <= seen.after_step
 
-    artifacts = [
-        artifact
-        for path, artifact in sorted(seen.files.items())
-        if is_news(path) and (path not in state.files or state.files[path].artifact != artifact)
-    ]
+    artifacts = [artifact for path, artifact in sorted(seen.changed.items()) if is_news(path)]
     looked_at = state.files.keys() if seen.paths is None else seen.paths & state.files.keys()
-    removed = sorted(path for path in looked_at - seen.files.keys() if is_news(path))
+    removed = sorted(path for path in looked_at - seen.present if is_news(path))
     skipped = {path: reason for path, reason in sorted(seen.skipped.items()) if state.skipped.get(path) != reason}
     return Changes(tuple(artifacts), tuple(removed), skipped)
 

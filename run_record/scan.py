@@ -52,11 +52,14 @@ def scan(root: int) -> Scan:
 
 
 def _look_into(fd: int, folder: str, found: Scan) -> list[str]:
+    """Ten thousand files go through here at every step: what happens for each is kept short."""
     deeper: list[str] = []
+    files = found.files
     prefix = f"{folder}/" if folder else ""
     with os.scandir(fd) as entries:
         for entry in entries:
-            path = prefix + entry.name
+            name = entry.name
+            path = prefix + name
             try:
                 status = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
@@ -64,16 +67,16 @@ def _look_into(fd: int, folder: str, found: Scan) -> list[str]:
             except OSError as error:
                 found.skipped[path] = f"it cannot be looked at: {error.strerror}"
                 continue
-            if not entry.name.isascii() or len(path) > 255:
+            if not name.isascii() or len(path) > 255:
                 try:
                     check_path(path)
                 except UnsafePath as error:
                     found.skipped[f"{printable(path)} (not its real name)"] = error.problem
                     continue
-            if stat.S_ISDIR(status.st_mode):
+            if not (reason := why_not_plain(status)):
+                files[path] = Signature(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            elif stat.S_ISDIR(status.st_mode):
                 deeper.append(path)
-            elif reason := why_not_plain(status):
-                found.skipped[path] = f"it is {reason}"
             else:
-                found.files[path] = Signature.of(status)
+                found.skipped[path] = f"it is {reason}"
     return deeper

@@ -82,7 +82,9 @@ def delete_file(flags: Flags, name: str, path: str, *, is_sure: bool, as_json: b
     record = _open_run(desk(flags), name)
     if sys.stdin.isatty() and not is_sure:
         typer.confirm(f"delete {printable(path)} from run {record.state.opened.run_id}?", abort=True, err=True)
-    kept = record.look([path]).files.get(path)
+    seen = record.look([path])  # whatever it holds is in the object store now
+    recorded = record.state.files.get(path)
+    kept = seen.changed.get(path) or (recorded.artifact if recorded and path in seen.present else None)
     record.workspace.delete(path)
     held = f", which held {kept.size:,} bytes with sha256 {kept.sha256}" if kept else ""
     _record(record, [path], _call("tmp.delete", {"path": path}, f"deleted {path}{held}", started))
