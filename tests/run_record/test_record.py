@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from fakes.plain_user import as_plain_user
 from run_record import Call, Home, NoteAdded, Question, RunRecord, StepEvaluated, read_journal
 from run_record.errors import AmbiguousRun, CallerError, MachineRefused, NotFound, RunIsClosed, StepsPending
 
@@ -148,6 +149,21 @@ def test_a_home_that_cannot_be_written_is_a_clear_error(home: Home) -> None:
     home.root.write_text("a file is in the way")
     with pytest.raises(MachineRefused, match=str(home.root)):
         home.create_run(Question(by="anna"))
+
+
+def test_a_home_without_permission_is_a_clear_error(home: Home) -> None:
+    """A home in a folder that this user may not write to is refused by its name, with a remedy."""
+    home.root.parent.chmod(0o500)
+
+    def refused() -> None:
+        with pytest.raises(MachineRefused, match="name another home") as refusal:
+            home.create_run(Question(by="anna"))
+        assert str(home.root) in str(refusal.value)
+
+    try:
+        assert as_plain_user(refused)
+    finally:
+        home.root.parent.chmod(0o700)
 
 
 def test_a_run_appears_whole_or_not_at_all(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

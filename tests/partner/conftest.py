@@ -1,0 +1,23 @@
+"""A home that the command line finds through its environment, and a run in it."""
+
+from pathlib import Path
+
+import pytest
+
+from fakes.command_line import partner
+
+
+@pytest.fixture
+def partner_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of the commands in this test; `anna` signs."""
+    monkeypatch.setenv("PARTNER_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PARTNER_AUTHOR", "anna")
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def run(partner_home: Path) -> str:
+    """A run with one file."""
+    run_id = partner("open", "--objective", "Which channels?", "--json").json["run_id"]
+    assert partner("files", "write", run_id, "facts.json", stdin=b'{"facts": []}').code == 0
+    return run_id
