@@ -11,25 +11,25 @@ from unittest.mock import patch
 CALLS = ("write", "pwrite", "fsync", "fdatasync", "rename", "ftruncate", "mkdir", "open")
 
 
-@contextmanager
-def _guarding(guard: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> Generator[None]:
-    """Every call that can fail goes through a guard."""
-    with ExitStack() as stack:
-        for name in CALLS:
-            stack.enter_context(patch.object(os, name, guard(name, getattr(os, name))))
-        yield
+class GuardedDisk:
+    """A disk whose calls go through a guard while it is installed."""
+
+    @contextmanager
+    def installed(self) -> Generator[None]:
+        with ExitStack() as stack:
+            for name in CALLS:
+                stack.enter_context(patch.object(os, name, self._guarded(name, getattr(os, name))))
+            yield
+
+    def _guarded(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        raise NotImplementedError
 
 
-class ListeningDisk:
+class ListeningDisk(GuardedDisk):
     """Keeps the order in which files were written, synced and renamed, by their last two names."""
 
     def __init__(self) -> None:
         self.heard: list[str] = []
-
-    @contextmanager
-    def installed(self) -> Generator[None]:
-        with _guarding(self._guarded):
-            yield
 
     def _guarded(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
@@ -53,7 +53,7 @@ def _short(path: str) -> str:
     return re.sub(r"/objects/[0-9a-f]{2}$", "/objects/ab", path).split("/", path.count("/") - 1)[-1]
 
 
-class FailingDisk:
+class FailingDisk(GuardedDisk):
     """Counts the calls that can fail and refuses the k-th; `stays_bad` refuses all after it too, or those it names."""
 
     def __init__(
@@ -75,11 +75,6 @@ class FailingDisk:
     @property
     def has_failed(self) -> bool:
         return self.calls >= self.fails_at
-
-    @contextmanager
-    def installed(self) -> Generator[None]:
-        with _guarding(self._guarded):
-            yield
 
     def _guarded(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
