@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.environment import find_environment
+
 ROOT = Path(__file__).parents[2]
+INSIDE = ("sandbox.host.", "sandbox.kernel.", "sandbox.keeper", "sandbox.walls.", "sandbox.zygote")
+"""What runs in the sandbox's environment, and is imported there only."""
 MODULES = sorted(
     module.name
-    for room in ("partner", "run_record")
+    for room in ("partner", "run_record", "sandbox")
     for module in pkgutil.walk_packages([str(ROOT / room)], f"{room}.")
 )
 
@@ -34,8 +38,21 @@ print(effects)
 
 def test_importing_a_module_does_nothing() -> None:
     """Importing every module opens no file for writing, makes no folder, starts no process, connects nowhere."""
-    modules = [name for name in MODULES if not name.endswith("__main__")]
+    modules = [name for name in MODULES if not name.endswith("__main__") and not name.startswith(INSIDE)]
     done = subprocess.run([sys.executable, "-c", WATCH, *modules], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_importing_what_runs_inside_does_nothing(tmp_path: Path) -> None:
+    """The same holds for the half of the sandbox that runs in the sandbox's own environment; nothing is missing there."""
+    environment = find_environment()
+    modules = [name for name in MODULES if not name.endswith("__main__") and name.startswith(INSIDE)]
+    variables = {"PYTHONPATH": str(environment.code), "HOME": str(tmp_path), "MPLCONFIGDIR": str(tmp_path)}
+    first = (
+        "import matplotlib.font_manager, IPython, matplotlib_inline.backend_inline"  # these have effects of their own
+    )
+    command = [str(environment.python), "-P", "-c", f"{first}\n{WATCH}", *modules]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
     assert done.stdout == "[]\n"
 
 

@@ -1,0 +1,74 @@
+"""What a cell looked for and did not find: by Python's audit events, and by the paths written in its code.
+
+What it read is observed from outside, and so is most of what it listed. A file that is not there makes no event.
+"""
+
+import ast
+import os
+import re
+import socket
+import sys
+from collections.abc import Iterator
+
+_A_PATH = re.compile(r"(?:[\w@%+=,~ -][\w@%+=,.~ -]*/)*[\w@%+=,.~ -]*(?:/|\.\w{1,8})")
+_MOST = 200
+
+
+class Looks:
+    """The paths beneath the work directory that a cell looked for in vain."""
+
+    def __init__(self, work: str) -> None:
+        self._work = work
+        self._missed: set[str] = set()
+        self._listed: set[str] = set()
+        self._appended: set[str] = set()
+        """What is added to depends on what was there, though it is not read."""
+        self._is_on = False
+        sys.addaudithook(self._hear)
+
+    def begin(self, tree: ast.AST | None) -> None:
+        self._missed.clear()
+        self._listed.clear()
+        self._appended.clear()
+        for text in _paths_in(tree) if tree else ():
+            self._note(text)
+        self._is_on = True
+
+    def end(self) -> dict[str, list[str]]:
+        self._is_on = False
+        return {"missed": sorted(self._missed), "listed": sorted(self._listed), "appended": sorted(self._appended)}
+
+    def _hear(self, event: str, arguments: tuple[object, ...]) -> None:
+        if not self._is_on:
+            return
+        if event == "open":
+            path, _, flags = arguments
+            if isinstance(path, str) and isinstance(flags, int):
+                if not flags & os.O_CREAT:
+                    self._note(path)
+                elif flags & os.O_APPEND and (inside := self._inside(path)):
+                    self._appended.add(inside)
+        elif event in ("os.listdir", "os.scandir"):
+            path = arguments[0] if arguments[0] is not None else "."
+            if isinstance(path, str) and len(self._listed) < _MOST and (inside := self._inside(path)):
+                self._listed.add(inside)
+        elif event == "socket.__new__" and arguments[1] in (socket.AF_INET, socket.AF_INET6):
+            raise PermissionError("cells have no network: bring data in as files")
+
+    def _note(self, path: str) -> None:
+        if len(self._missed) < _MOST and not os.path.lexists(path) and (inside := self._inside(path)):
+            self._missed.add(inside)
+
+    def _inside(self, path: str) -> str | None:
+        """The path as seen from the work directory, if it is beneath it."""
+        relative = os.path.relpath(path, self._work) if os.path.isabs(path) else os.path.normpath(path)
+        return None if relative == ".." or relative.startswith("../") else relative
+
+
+def _paths_in(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if len(text) < 256 and _A_PATH.fullmatch(text):
+                yield text
+            case _:
+                continue
