@@ -44,12 +44,12 @@ def test_importing_a_module_does_nothing() -> None:
 
 
 def test_importing_what_runs_inside_does_nothing(tmp_path: Path) -> None:
-    """The same holds for the half of the sandbox that runs in the sandbox's own environment; nothing is missing there."""
+    """The same holds for the half of the sandbox that runs in its own environment, and nothing is missing there."""
     environment = find_environment()
     modules = [name for name in MODULES if not name.endswith("__main__") and name.startswith(INSIDE)]
     variables = {"PYTHONPATH": str(environment.code), "HOME": str(tmp_path), "MPLCONFIGDIR": str(tmp_path)}
     first = (
-        "import matplotlib.font_manager, IPython, matplotlib_inline.backend_inline"  # these have effects of their own
+        "import matplotlib.font_manager, pyseccomp, matplotlib_inline.backend_inline"  # these have effects of their own
     )
     command = [str(environment.python), "-P", "-c", f"{first}\n{WATCH}", *modules]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
