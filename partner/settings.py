@@ -48,6 +48,31 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("partner_tavily_api_key", "tavily_api_key"),
     )
 
+    sandbox_environment: Path | None = Field(
+        default=None, description="The environment cells run in, instead of the one that `make install` made."
+    )
+    sandbox_namespaces: bool = Field(
+        default=True, description="Use namespaces for the walls where the kernel has them."
+    )
+    sandbox_landlock_abi_max: int = Field(
+        default=7, ge=0, le=7, description="Use Landlock up to this version, to see what an older kernel would do."
+    )
+    sandbox_cgroups: bool = Field(default=True, description="Limit memory by control groups where they can be made.")
+    session_idle_s: float = Field(default=1800, gt=0, description="Close a session that was not used for so long.")
+    host_idle_s: float = Field(default=300, ge=0, description="End the sandbox host after so long without a session.")
+    cell_timeout_s: float = Field(default=120, gt=0, le=86_400, description="How long a cell may run.")
+    cell_memory_mb: int = Field(default=2048, ge=64, description="Memory that a session may use.")
+    cell_processes: int = Field(default=128, ge=8, le=4096, description="Processes and threads at once.")
+    cell_open_files: int = Field(default=512, ge=32, le=65_536, description="Files that a process may have open.")
+    cell_file_mb: int = Field(default=1024, ge=1, description="The largest file that a cell may write.")
+    cell_disk_mb: int = Field(default=4096, ge=1, description="What a session's files may take on disk together.")
+    cell_output_kb: int = Field(default=1024, ge=1, le=65_536, description="How much of each stream is captured.")
+    cell_display_kb: int = Field(default=16_384, ge=1, le=65_536, description="How much a cell may display in all.")
+    cell_cpu_s: float | None = Field(
+        default=None, gt=0, description="Processor time of a cell; none: its timeout only."
+    )
+    cell_cpus: float | None = Field(default=None, gt=0, description="Processors a session may keep busy, by cgroup.")
+
     @classmethod
     def settings_customise_sources(
         cls,

@@ -145,6 +145,8 @@ def _walk(root: int, folders: list[str], *, create: bool) -> int:
 def _make_if_missing(folder: str, parent: int) -> None:
     with suppress(FileExistsError):  # opening it will say whether it is a folder
         os.mkdir(folder, 0o700, dir_fd=parent)
+        if (owner := os.fstat(parent)).st_uid != os.geteuid():  # root works in a folder that belongs to a cell's user
+            os.chown(folder, owner.st_uid, owner.st_gid, dir_fd=parent, follow_symlinks=False)
 
 
 @contextmanager

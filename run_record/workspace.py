@@ -50,6 +50,10 @@ class Workspace:
         try:
             with self._incoming.draft() as draft, self._open_root() as root:
                 yield draft.fd
+                if (
+                    owner := os.fstat(root)
+                ).st_uid != os.geteuid():  # cells run as a user of their own, and must read it
+                    os.fchown(draft.fd, owner.st_uid, owner.st_gid)
                 parent = open_folder(root, folder, create=True)
                 try:
                     os.rename(draft.path, name, dst_dir_fd=parent)

@@ -169,4 +169,6 @@ class HostStatus(Frozen):
     memory_by: Literal["cgroup", "watchdog"]
     python: str
     environment: str
+    not_loaded: tuple[str, ...]
+    """Libraries that should be there and could not be loaded."""
     sessions: tuple[SessionInfo, ...]

@@ -117,8 +117,7 @@ def main() -> None:
     """Load, say what there is to build walls with, then fork on request. Descriptor 3 is the host's."""
     control = socket.socket(fileno=3)
     gc.disable()  # loading makes no rubbish worth looking for
-    for name in PRELOADED:
-        importlib.import_module(name)
+    not_loaded = [name for name in PRELOADED if not _load(name)]
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing)
@@ -140,10 +139,20 @@ def main() -> None:
             "seccomp": seccomp.is_offered(),
             "address_space_bytes": _address_space_bytes(),
             "python": sys.version.split()[0],
-            "preloaded": list(PRELOADED),
+            "not_loaded": not_loaded,
         },
     )
     zygote.serve()
+
+
+def _load(name: str) -> bool:
+    """Import a library; False when something of the system's is missing for it, such as Pango for WeasyPrint."""
+    try:
+        importlib.import_module(name)
+    except (ImportError, OSError):
+        traceback.print_exc()
+        return False
+    return True
 
 
 def _gather_pages() -> None:

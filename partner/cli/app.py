@@ -8,6 +8,8 @@ import typer
 app = typer.Typer(name="partner", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 files = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, read, write and delete a run's files.")
 app.add_typer(files, name="files")
+sandbox = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Try cells by hand; see what walls them in.")
+app.add_typer(sandbox, name="sandbox")
 
 
 def _complete_run(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -241,6 +243,54 @@ def files_rm(
     from partner.cli import files as file_commands
 
     file_commands.delete_file(ctx.obj, run, path, is_sure=yes, as_json=json)
+
+
+@sandbox.command("shell")
+def sandbox_shell(
+    ctx: typer.Context,
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="Work in this folder, which cells then own; without it, in one that is removed at the end."),
+    ] = None,
+    code: Annotated[str | None, typer.Option(help="Run this one cell.", metavar="CODE")] = None,
+    timeout_s: Annotated[float | None, typer.Option(help="How long a cell may run.", min=0.1, max=86_400)] = None,
+    json: Json = False,
+) -> None:
+    """Run cells in a sandbox session, from the keyboard, from a pipe or from --code.
+
+    \b
+    partner sandbox shell
+    partner sandbox shell --code 'import pandas as pd; pd.Series([1, 2, 3]).describe()'
+    """
+    from partner.cli import sandboxes
+
+    sandboxes.shell(ctx.obj, folder, code, timeout_s, as_json=json)
+
+
+@sandbox.command("status")
+def sandbox_status(ctx: typer.Context, json: Json = False) -> None:
+    """Show the sandbox host, the walls it found to hold, and its sessions.
+
+    \b
+    partner sandbox status
+    partner sandbox status --json | jq .walls
+    """
+    from partner.cli import sandboxes
+
+    sandboxes.status(ctx.obj, as_json=json)
+
+
+@sandbox.command("stop")
+def sandbox_stop(ctx: typer.Context, json: Json = False) -> None:
+    """End the sandbox host and its sessions; their variables are lost, their files stay.
+
+    \b
+    partner sandbox stop
+    partner sandbox stop --json
+    """
+    from partner.cli import sandboxes
+
+    sandboxes.stop(ctx.obj, as_json=json)
 
 
 def run(arguments: list[str]) -> int:

@@ -10,14 +10,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
+from partner import sandboxes
 from partner.cli.desk import Flags, desk
 from partner.cli.failure import FAILED
-from partner.cli.screen import count, mark, print_json, size
+from partner.cli.sandboxes import memory_by
+from partner.cli.screen import count, duration, mark, print_json, say, size
 from partner.errors import UsageError
-from partner.settings import unknown_variables
+from partner.settings import load_settings, unknown_variables
 from run_record.beneath import has_openat2
 from run_record.home import Home
 from run_record.plain_text import printable
+from sandbox.errors import SandboxError
 
 Level = Literal["✗", "!", "✓"]
 _LOW_DISK_BYTES = 1_000_000_000
@@ -34,7 +37,7 @@ class Finding:
 
 
 def examine(flags: Flags, *, as_json: bool) -> None:
-    findings = [*_settings(flags), *_machine(), *_versions()]
+    findings = [*_settings(flags), *_machine(), *_sandbox(flags), *_versions()]
     findings.sort(key=lambda finding: "✗!✓".index(finding.level))
     if as_json:
         print_json({"findings": [asdict(finding) for finding in findings]})
@@ -80,6 +83,28 @@ def _machine() -> Iterator[Finding]:
             "no openat2 here: opened one folder at a time, as safe and slower",
             "Linux 5.6 or newer has it",
         )
+
+
+def _sandbox(flags: Flags) -> Iterator[Finding]:
+    """The walls are shown as a host found them by trying; one is started for it when none is up."""
+    try:
+        host = sandboxes.jail(load_settings(flags), say).start()
+    except UsageError:
+        return  # said already
+    except SandboxError as error:
+        yield Finding("✗", "sandbox", error.problem, error.remedy)
+        return
+    namespaces = "yes" if host.namespaces else f"no: {host.namespaces_refused}"
+    built_of = f"Landlock {host.landlock_abi}, namespaces {namespaces}, memory by {memory_by(host)}"
+    yield Finding("✓", "sandbox", f"jail: {', '.join(host.walls)} walled ({built_of})")
+    if host.not_loaded:
+        yield Finding(
+            "!",
+            "sandbox",
+            f"cells cannot use {', '.join(host.not_loaded)}: a system library is missing",
+            "run `sh setup/system-parts` as root, then `partner sandbox stop`",
+        )
+    yield Finding("✓", "host", f"pid {host.pid}, up {duration(host.up_s)}, {count(len(host.sessions), 'session')}")
 
 
 def _settings(flags: Flags) -> Iterator[Finding]:

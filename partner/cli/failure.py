@@ -8,9 +8,11 @@ from typer._click.exceptions import ClickException  # typer carries its own clic
 from partner.cli.screen import print_json, say
 from partner.errors import PartnerError
 from run_record.errors import DamagedRecord, MachineRefused, NotFound, RunIsBusy, RunRecordError
+from sandbox.errors import NoSafeSandbox, SandboxError, SandboxFailed
 
 FAILED = 1
 USAGE = 2
+NO_SANDBOX = 4
 NOT_FOUND = 5
 DAMAGED = 6
 
@@ -26,7 +28,7 @@ def report(error: Exception, *, as_json: bool) -> int:
         case ClickException():
             error.show()
             problem, remedy, code = error.format_message(), "see --help", error.exit_code
-        case RunRecordError() | PartnerError():
+        case RunRecordError() | SandboxError() | PartnerError():
             say(f"error: {error}")
             problem, remedy, code = error.problem, error.remedy, exit_code(error)
         case OSError():
@@ -39,13 +41,15 @@ def report(error: Exception, *, as_json: bool) -> int:
     return code
 
 
-def exit_code(error: RunRecordError | PartnerError) -> int:
+def exit_code(error: RunRecordError | SandboxError | PartnerError) -> int:
     match error:
+        case NoSafeSandbox():
+            return NO_SANDBOX
         case NotFound():
             return NOT_FOUND
         case DamagedRecord():
             return DAMAGED
-        case MachineRefused() | RunIsBusy():
+        case MachineRefused() | RunIsBusy() | SandboxFailed():
             return FAILED
         case _:
             return USAGE

@@ -66,14 +66,16 @@ def disk_bytes(*roots: str) -> int:
 def hand_over(root: str, uid: int, from_uids: range) -> None:
     """Give a folder and what is in it to a session's user. Only while no cell can run in it.
 
-    Only what is ours or was another session's, and no file with a second name: that name may be elsewhere.
+    Only what is ours or was another session's, no file with a second name (that name may be elsewhere), and no file
+    that every user can read already.
     """
     for path in (root, *_beneath(root)):
         descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             status = os.fstat(descriptor)
             is_ours = status.st_uid == os.geteuid() or status.st_uid in from_uids
-            is_plain = stat.S_ISDIR(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_nlink == 1)
+            is_shut = stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and not status.st_mode & stat.S_IROTH
+            is_plain = stat.S_ISDIR(status.st_mode) or is_shut
             if status.st_uid != uid and is_ours and is_plain:
                 os.chown(f"/proc/self/fd/{descriptor}", uid, uid)
         finally:

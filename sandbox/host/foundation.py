@@ -65,7 +65,7 @@ def _with_walls(ground: Ground, own: str) -> Ground:
     if ground.landlock_abi == 0:
         _refuse(ground, judge(Machine(0, False, True, bool(ground.uids))).missing)
     if ground.use_namespaces:
-        said = _try(ground, own)
+        said = try_walls(ground, own)
         if said.get("missing") == "namespaces":
             ground = ground.changed(use_namespaces=False, namespaces_refused=said["reason"])
         elif said.get("missing"):
@@ -73,7 +73,7 @@ def _with_walls(ground: Ground, own: str) -> Ground:
     walls = judge(Machine(ground.landlock_abi, ground.use_namespaces, True, bool(ground.uids)))
     if walls.missing:
         _refuse(ground, walls.missing)
-    said = _try(ground, own)
+    said = try_walls(ground, own)
     if "missing" in said:
         raise Refusal("NoSafeSandbox", f"the wall '{said['missing']}' cannot be put up: {said['reason']}", "")
     if said["holes"]:
@@ -94,7 +94,7 @@ def _refuse(ground: Ground, missing: dict[str, str]) -> None:
     )
 
 
-def _try(ground: Ground, own: str) -> Message:
+def try_walls(ground: Ground, own: str) -> Message:
     """Wall a fork in and have it try to get out."""
     place = Path(tempfile.mkdtemp(dir=own))
     os.chmod(own, 0o711)  # noqa: S103  (sessions' users pass through, and see nothing)

@@ -116,6 +116,7 @@ class Server:
             "memory_by": self._ground.memory_by,
             "python": self._ground.zygote.ready["python"],
             "environment": self._ground.environment,
+            "not_loaded": self._ground.zygote.ready["not_loaded"],
             "sessions": sessions,
         }
 

@@ -178,3 +178,12 @@ def test_a_very_deep_tree_does_not_break_a_scan(workspace: Workspace) -> None:
         assert len(workspace.scan().skipped) == 1
     finally:
         subprocess.run(["rm", "-rf", workspace.root / "dd"], check=True)  # deeper than pytest's own cleaning goes
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can write for another user")
+def test_what_root_writes_belongs_to_the_folders_owner(workspace: Workspace) -> None:
+    """Cells run as a user of their own: a file that root puts into their folder is theirs, and its folder too."""
+    os.chown(workspace.root, 47_110, 47_110)
+    workspace.write("data/2026/leads.csv", b"a")
+    for path in ("data", "data/2026", "data/2026/leads.csv"):
+        assert (workspace.root / path).stat().st_uid == 47_110
