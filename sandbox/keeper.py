@@ -65,11 +65,11 @@ def keep(kept: Kept) -> NoReturn:
                     os.read(reading, 4096)
                     _reap(base)
                 elif receive_packets(base) is None:
-                    _end()
+                    _end(kept.enclosure)
                 else:
                     send_packets(base, {"kernel": _fork_kernel(kept, own)})
     except (OSError, KeyboardInterrupt):
-        _end()
+        _end(kept.enclosure)
 
 
 def _reap(base: socket.socket) -> None:
@@ -81,10 +81,11 @@ def _reap(base: socket.socket) -> None:
             send_packets(base, {"ended": pid, "status": status})
 
 
-def _end() -> NoReturn:
-    """Everything this process can signal is its own: by user, by process namespace or by Landlock's scope."""
-    with suppress(OSError):
-        os.kill(-1, signal.SIGKILL)
+def _end(enclosure: Enclosure) -> NoReturn:
+    """Take along everything this process can signal, where that is its own and nobody else's."""
+    if enclosure.uid is not None or enclosure.use_namespaces or enclosure.landlock_abi >= 6:
+        with suppress(OSError):
+            os.kill(-1, signal.SIGKILL)
     os._exit(0)
 
 
