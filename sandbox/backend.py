@@ -37,6 +37,10 @@ class Session(Protocol):
         """End the session. Its files stay, its variables and processes do not. Closing twice is nothing."""
         ...
 
+    def release(self) -> None:
+        """Let go of it without ending it: another client, or this one later, goes on with its variables."""
+        ...
+
 
 class Backend(Protocol):
     """Opens sessions, and checks code beside them."""

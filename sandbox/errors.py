@@ -7,6 +7,7 @@ SandboxError
 │   └── UnfitWorkDirectory a work directory that cells cannot be given
 ├── NoSafeSandbox          this machine's: a needed wall is missing, so nothing was run
 └── SandboxFailed          ours: the host, the zygote or the environment broke
+    └── HostIsGone         the host ended while it was asked something
 """
 
 
@@ -41,6 +42,10 @@ class NoSafeSandbox(SandboxError):
 
 class SandboxFailed(SandboxError):
     """The sandbox itself broke: not the cell's fault, and not the caller's."""
+
+
+class HostIsGone(SandboxFailed):
+    """The host ended while it was asked something; its sessions and their variables are lost."""
 
 
 KINDS: dict[str, type[SandboxError]] = {

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.environment import Environment
-from sandbox.errors import KINDS, NoSafeSandbox, SandboxFailed
+from sandbox.errors import KINDS, HostIsGone, NoSafeSandbox, SandboxFailed
 from sandbox.frames import JSON, FrameReader, Message, send_json
 from sandbox.walls.landlock import NEWEST_ABI
 
 _MAX_ANSWER_BYTES = 256 << 20
 _SHORT = 60
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,19 @@ class HostLink:
         if connection is None:
             raise SandboxFailed("the sandbox host started and is gone again", f"see {self.log_path}")
         return connection
+
+    def ask_fresh(self, request: Message, say: Callable[[str], None] | None) -> tuple[socket.socket, Message]:
+        """Ask on a new connection, and hand it over with the answer; a host that was just ending is started anew."""
+        for _ in range(_TRIES):
+            connection = self.connect(say)
+            try:
+                return connection, ask(connection, request)
+            except HostIsGone:
+                connection.close()
+            except BaseException:
+                connection.close()
+                raise
+        raise _host_is_gone()
 
     def connect_if_up(self) -> socket.socket | None:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -169,8 +183,8 @@ def _raise_error(message: Message) -> None:
         raise KINDS[error["kind"]](error["problem"], error["remedy"])
 
 
-def _host_is_gone() -> SandboxFailed:
-    return SandboxFailed(
+def _host_is_gone() -> HostIsGone:
+    return HostIsGone(
         "the sandbox host ended while it was asked something; its sessions and their variables are lost",
         "try again: a new host is started; replay the cells whose variables are needed",
     )

@@ -6,12 +6,13 @@ import socket
 import threading
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from sandbox.backend import OnOutput
 from sandbox.cell import Cell, CellError, CellResult, HostStatus, Limits, Output, SessionInfo, SessionSpec, Touched
 from sandbox.environment import find_environment
-from sandbox.errors import UnfitWorkDirectory
+from sandbox.errors import SandboxFailed, UnfitWorkDirectory
 from sandbox.frames import STDOUT, Message
 from sandbox.host_link import HostLink, HostSettings, ask
 
@@ -43,12 +44,7 @@ class LocalJail:
 
     def open_session(self, spec: SessionSpec) -> "JailSession":
         _check_work(spec.work, self._environment.folder)
-        connection = self._link.connect(self._say)
-        try:
-            answer = ask(connection, {"op": "open", **spec.model_dump(mode="json")})
-        except BaseException:
-            connection.close()
-            raise
+        connection, answer = self._link.ask_fresh({"op": "open", **spec.model_dump(mode="json")}, self._say)
         return JailSession(self._link, connection, SessionInfo(**answer["info"]), is_new=answer["is_new"])
 
     def check(self, code: str, files: Mapping[str, Path], limits: Limits, seed: int = 0) -> CellResult:
@@ -73,8 +69,9 @@ class LocalJail:
 
     def start(self) -> HostStatus:
         """Have a host up, and say what walls it found."""
-        with self._link.connect(self._say) as connection:
-            return HostStatus(**ask(connection, {"op": "status"}))
+        connection, answer = self._link.ask_fresh({"op": "status"}, self._say)
+        connection.close()
+        return HostStatus(**answer)
 
     def stop(self) -> int:
         """Close every session and end the host; how many sessions there were."""
@@ -113,7 +110,11 @@ class JailSession:
         self._ask_aside({"op": "reset", "session": self.info.name})
 
     def close(self) -> None:
-        self._ask_aside({"op": "close", "session": self.info.name})
+        with suppress(SandboxFailed):  # a host that is gone has taken its sessions along
+            self._ask_aside({"op": "close", "session": self.info.name})
+        self.release()
+
+    def release(self) -> None:
         self._connection.close()
 
     def _ask_aside(self, request: Message) -> Message:

@@ -81,7 +81,8 @@ class Server:
             reader = FrameReader(client, _MAX_REQUEST_BYTES)
             try:
                 while (request := reader.read_json()) is not None:
-                    self._used_at = time.time()
+                    if request.get("op") != "status":  # who only looks does not keep us up
+                        self._used_at = time.time()
                     with self._lock:
                         self._at_work += 1
                     try:
