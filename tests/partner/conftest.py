@@ -21,3 +21,9 @@ def run(partner_home: Path) -> str:
     run_id = partner("open", "--objective", "Which channels?", "--json").json["run_id"]
     assert partner("files", "write", run_id, "facts.json", stdin=b'{"facts": []}').code == 0
     return run_id
+
+
+@pytest.fixture(autouse=True)
+def short_lived_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sandbox host that a test starts ends soon after it."""
+    monkeypatch.setenv("PARTNER_HOST_IDLE_S", "1")

@@ -29,7 +29,7 @@ def test_config_shows_values_and_origins(partner_home: Path, monkeypatch: pytest
     assert answer["home"] == {"value": str(partner_home), "source": "environment PARTNER_HOME"}
     assert answer["tavily_api_key"] == {"value": "**********", "source": "environment TAVILY_API_KEY"}
     assert "tvly" not in partner("config").text
-    assert "not set" not in partner("config").text
+    assert answer["cell_cpu_s"] == {"value": None, "source": "default"}
 
 
 def test_doctor_puts_the_worst_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
