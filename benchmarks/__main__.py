@@ -1,4 +1,6 @@
-"""All benchmarks, or those named: python -m benchmarks [append_step change_detection object_store help_time]
+"""All benchmarks, or those named: python -m benchmarks [NAME …]
+
+There are append_step, change_detection, object_store, help_time and sandbox_speed.
 
 Speed is shown as ratios to peers measured in the same run, and never asserted by a test: machines are noisy.
 """
@@ -6,7 +8,7 @@ Speed is shown as ratios to peers measured in the same run, and never asserted b
 import sys
 from importlib import import_module
 
-ALL = ("append_step", "change_detection", "object_store", "help_time")
+ALL = ("append_step", "change_detection", "object_store", "help_time", "sandbox_speed")
 
 for name in sys.argv[1:] or ALL:
     if name not in ALL:

@@ -8,24 +8,27 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What was measured: ours and a peer's seconds, and the most that their ratio should be."""
+    """What was measured: ours and a peer's, both in one unit, and the most that their ratio should be."""
 
     what: str
-    ours_s: float
+    ours: float
     peer: str
-    peer_s: float
+    theirs: float
     target: float | None = None
+    unit: Literal["seconds", "bytes"] = "seconds"
 
     @property
     def ratio(self) -> float:
-        return self.ours_s / self.peer_s
+        return self.ours / self.theirs
 
     @property
     def verdict(self) -> str:
@@ -41,23 +44,28 @@ def seconds(call: Callable[[], object]) -> float:
 
 
 def in_turns(calls: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    """The median seconds of each call, measured in turns and in changing order: a slow minute hits all of them alike,
+    """The median seconds of each call, measured in turns."""
+    return medians([partial(seconds, call) for call in calls], rounds)
+
+
+def medians(measures: Sequence[Callable[[], float]], rounds: int) -> list[float]:
+    """The median of what each measure gives, in turns and in changing order: a slow minute hits all of them alike,
     and so does what one of them leaves to the next, such as a busy disk."""
-    times: list[list[float]] = [[] for _ in calls]
-    order = list(range(len(calls)))
+    found: list[list[float]] = [[] for _ in measures]
+    order = list(range(len(measures)))
     shuffle = random.Random(0).shuffle
     for _ in range(rounds):
         shuffle(order)
         for i in order:
-            times[i].append(seconds(calls[i]))
-    return [statistics.median(spent) for spent in times]
+            found[i].append(measures[i]())
+    return [statistics.median(values) for values in found]
 
 
 def report(name: str, title: str, figures: Sequence[Figure], remarks: Sequence[str] = ()) -> None:
     """Print a benchmark's figures and keep them with the machine and the date."""
     rows = [
-        f"| {f.what} | {_time(f.ours_s)} | {f.peer} | {_time(f.peer_s)} | {f.ratio:.3g} | "
-        f"{'–' if f.target is None else f'≤ {f.target:g}'} | {f.verdict} |"
+        f"| {f.what} | {_amount(f.ours, f.unit)} | {f.peer} | {_amount(f.theirs, f.unit)} | {f.ratio:.3g} | "
+        f"{'–' if f.target is None else f'≤ {f.target:.3g}'} | {f.verdict} |"
         for f in figures
     ]
     system = f"Linux {platform.release().split('-')[0]}, Python {platform.python_version()}"
@@ -77,8 +85,10 @@ def report(name: str, title: str, figures: Sequence[Figure], remarks: Sequence[s
     print(text)
 
 
-def _time(seconds: float) -> str:
-    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
+def _amount(value: float, unit: str) -> str:
+    if unit == "bytes":
+        return f"{value / 1e6:.3g} MB"
+    return f"{value:.2f} s" if value >= 1 else f"{value * 1e3:.3g} ms"
 
 
 def _processor() -> str:

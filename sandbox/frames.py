@@ -32,7 +32,7 @@ def encode(kind: bytes, body: bytes) -> bytes:
 
 
 def to_json(message: Message) -> bytes:
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def send_json(stream: socket.socket, message: Message) -> None:

@@ -3,10 +3,14 @@
 import ctypes
 import os
 import platform
+import struct
 from typing import Final
+
+_BENEATH_WITHOUT_LINKS: Final = 0x08 | 0x04 | 0x02
 
 libc = ctypes.CDLL(None, use_errno=True)
 
+OPENAT2: Final = 437
 MOUNT_SETATTR: Final = 442
 LANDLOCK_CREATE_RULESET: Final = 444
 LANDLOCK_ADD_RULE: Final = 445
@@ -42,6 +46,14 @@ def syscall(number: int, *arguments: int | bytes | None) -> int:
         ctypes.c_long(number),
         *(ctypes.c_long(value) if isinstance(value, int) else value for value in arguments),
     )
+
+
+def open_beneath(folder: int, path: str) -> int:
+    """A folder somewhere beneath another, reached without passing a link: nobody can swap one in on the way."""
+    if not path:
+        return os.dup(folder)
+    how = struct.pack("QQQ", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, 0, _BENEATH_WITHOUT_LINKS)
+    return check(syscall(OPENAT2, folder, os.fsencode(path), how, len(how)), "openat2")
 
 
 def is_known_machine() -> bool:

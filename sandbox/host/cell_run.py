@@ -4,7 +4,8 @@ import os
 import select
 import signal
 import time
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any, Final, cast
 
 from sandbox import failure
 from sandbox.frames import STDERR, STDOUT, Message, TooLarge, send_packets
@@ -83,12 +84,12 @@ class CellRun:
             "stdout": self._streams[STDOUT].figures(),
             "stderr": self._streams[STDERR].figures(),
             "display": {**self._display, "truncated": self._display["total"] > self._display["captured"]},
-            "created": changes.created,
-            "changed": changes.changed,
-            "deleted": changes.deleted,
-            "read": sorted({*observed.read, *(path for path in done["appended"] if path in self._before)}),
-            "listed": sorted({*observed.listed, *done["listed"]}),
-            "missed": [path for path in done["missed"] if path not in changes.created],
+            "created": _texts(changes.created),
+            "changed": _texts(changes.changed),
+            "deleted": _texts(changes.deleted),
+            "read": _texts({*observed.read, *(path for path in done["appended"] if path in self._before)}),
+            "listed": _texts({*observed.listed, *done["listed"]}),
+            "missed": _texts(path for path in done["missed"] if path not in changes.created),
             "observed_all": observed.is_complete and self._done is not None,
             "killed_processes": killed,
             "memory_bytes": self._watchdog.memory_bytes,
@@ -170,7 +171,7 @@ class CellRun:
         match message:
             case {"frame": "output", "output": {"output_type": str(), "data": dict()} as output}:
                 self._show(output)
-            case {"frame": "done", "id": int(number), "ok": bool()}:
+            case {"frame": "done", "id": int(number)} if _is_answer(message):
                 if number == self._session.cell_number and not self._is_killed:
                     self._done = message
             case _:
@@ -329,3 +330,32 @@ class CellRun:
             if received[1].get("frame") == "copy" and session.crew.copy is None:
                 session.crew.keep_copy(received[0])
         session.crew.channel_reader.forget()
+
+
+def _is_answer(message: Message) -> bool:
+    """Whether a kernel's last word has the shape it must have: a cell may have written it."""
+    error = message.get("error")
+    return (
+        isinstance(message.get("ok"), bool)
+        and isinstance(message.get("checkpoint"), str)
+        and isinstance(message.get("execution_count"), int)
+        and all(_is_texts(message.get(name)) for name in ("missed", "listed", "appended"))
+        and (error is None or _is_error(error))
+    )
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in cast("list[object]", value))
+
+
+def _is_error(value: object) -> bool:
+    match value:
+        case {"ename": str(), "evalue": str(), "traceback": traceback, "errno": int() | None}:
+            return _is_texts(cast("object", traceback))
+        case _:
+            return False
+
+
+def _texts(paths: Iterable[str]) -> list[str]:
+    """Paths as text: a name's bytes that are none are spelt out."""
+    return sorted(path.encode("utf-8", "surrogatepass").decode("utf-8", "backslashreplace") for path in paths)

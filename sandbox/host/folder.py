@@ -1,9 +1,17 @@
 """A session's work directory, seen from outside: what lies there, and whose it is."""
 
 import os
+import shutil
 import stat
+import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
+
+from sandbox.linux import open_beneath
+
+_DEEPEST: Final = 3500
 
 Signature = tuple[int, int, int, int]
 """inode, size, mtime, ctime: a cell can forge mtime, but not ctime."""
@@ -18,27 +26,57 @@ class Changes:
     deleted: list[str]
 
 
+class TooDeep(Exception):
+    """Folders that nest deeper than a path can name: what is in them cannot be looked at."""
+
+
+def walk(root: str) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+    """Each folder beneath this one with what is in it. Links are never followed, whoever swaps them in meanwhile."""
+    try:
+        top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return  # a cell may have shut or removed it
+    try:
+        pending = [""]
+        while pending:
+            folder = pending.pop()
+            if len(folder) > _DEEPEST:
+                raise TooDeep
+            entries = _entries(top, folder)
+            yield folder, entries
+            pending += [f"{folder}{entry.name}/" for entry in entries if entry.is_dir(follow_symlinks=False)]
+    finally:
+        os.close(top)
+
+
+def _entries(top: int, folder: str) -> list[os.DirEntry[str]]:
+    """What is in a folder, with its stat taken while it is open; nothing when it went away or was shut meanwhile."""
+    try:
+        descriptor = open_beneath(top, folder)
+    except OSError:
+        return []
+    try:
+        found: list[os.DirEntry[str]] = []
+        with os.scandir(descriptor) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    entry.stat(follow_symlinks=False)  # kept by the entry
+                    found.append(entry)
+        return found
+    finally:
+        os.close(descriptor)
+
+
 def scan(root: str) -> dict[str, Signature]:
     """Every file beneath the folder, by its relative path; links and special files count as they are."""
     found: dict[str, Signature] = {}
-    pending = [""]
-    while pending:
-        folder = pending.pop()
-        try:
-            entries = os.scandir(os.path.join(root, folder) if folder else root)
-        except (FileNotFoundError, NotADirectoryError, PermissionError):
-            continue  # it went away, or was shut, while we looked
-        with entries:
+    with suppress(TooDeep):  # the watchdog stops such a cell
+        for folder, entries in walk(root):
             for entry in entries:
-                path = f"{folder}{entry.name}"
-                if entry.is_dir(follow_symlinks=False):
-                    pending.append(f"{path}/")
-                    continue
-                try:
+                if not entry.is_dir(follow_symlinks=False):
                     status = entry.stat(follow_symlinks=False)
-                except FileNotFoundError:
-                    continue
-                found[path] = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+                    path = f"{folder}{entry.name}"
+                    found[path] = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
     return found
 
 
@@ -51,16 +89,21 @@ def compare(before: dict[str, Signature], after: dict[str, Signature]) -> Change
 
 
 def disk_bytes(*roots: str) -> int:
-    """What folders take on disk; files that come and go meanwhile do not matter."""
-    total = 0
-    for root in roots:
-        for folder, _, names in os.walk(root):
-            for name in names:
-                try:
-                    total += os.lstat(os.path.join(folder, name)).st_blocks * 512
-                except OSError:
-                    continue
-    return total
+    """What folders take on disk."""
+    return sum(
+        entry.stat(follow_symlinks=False).st_blocks * 512
+        for root in roots
+        for _, found in walk(root)
+        for entry in found
+    )
+
+
+def remove(root: str) -> None:
+    """A folder and all that is in it, however deep it nests."""
+    try:
+        shutil.rmtree(root, ignore_errors=True)
+    except RecursionError:
+        subprocess.run(["/bin/rm", "-rf", "--", root], check=False)  # noqa: S603  (our own scratch folder)
 
 
 def hand_over(root: str, uid: int, from_uids: range) -> None:
@@ -70,7 +113,10 @@ def hand_over(root: str, uid: int, from_uids: range) -> None:
     that every user can read already.
     """
     for path in (root, *_beneath(root)):
-        descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            continue  # nests too deep
         try:
             status = os.fstat(descriptor)
             is_ours = status.st_uid == os.geteuid() or status.st_uid in from_uids
@@ -83,8 +129,9 @@ def hand_over(root: str, uid: int, from_uids: range) -> None:
 
 
 def _beneath(root: str) -> Iterator[str]:
-    for folder, folders, names in os.walk(root):
-        yield from (os.path.join(folder, name) for name in (*folders, *names))
+    with suppress(TooDeep):
+        for folder, entries in walk(root):
+            yield from (os.path.join(root, folder, entry.name) for entry in entries)
 
 
 def why_not_passable(path: str, uid: int) -> str | None:

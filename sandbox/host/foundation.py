@@ -2,7 +2,6 @@
 
 import atexit
 import os
-import shutil
 import tempfile
 from contextlib import suppress
 from dataclasses import asdict
@@ -13,6 +12,7 @@ from sandbox.frames import Message, packet_pair, send_packets
 from sandbox.host import processes
 from sandbox.host.cgroup import Amounts, Hierarchies
 from sandbox.host.crew import messages, output_pipe
+from sandbox.host.folder import remove
 from sandbox.host.refusal import Refusal
 from sandbox.host.session import Ground, interpreter_folders
 from sandbox.host.zygote_link import ZygoteDied, ZygoteLink
@@ -37,7 +37,7 @@ def lay(configuration: Message) -> Ground:
     hierarchies = Hierarchies() if configuration["use_cgroups"] else Hierarchies(mounts=os.devnull)
     hierarchies.sweep(name)
     own = tempfile.mkdtemp(prefix=f"{name}-")
-    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    atexit.register(remove, own)
     try:
         zygote = ZygoteLink(own, on_death=lambda: os._exit(70))
     except ZygoteDied as died:
@@ -145,7 +145,7 @@ def try_walls(ground: Ground, own: str) -> Message:
         channel.close()
         os.close(reading)
         os.close(writing)
-        shutil.rmtree(place, ignore_errors=True)
+        remove(str(place))
 
 
 def _uids() -> range:
@@ -175,7 +175,7 @@ def _memory_by(hierarchies: Hierarchies, name: str) -> str:
 def _sweep(name: str, uids: range) -> None:
     """Remove what an earlier host of this name left when it was killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{name}-*"):
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(str(folder))
     if uids:
         for pid in processes.orphans(uids):
             with suppress(OSError):

@@ -7,13 +7,13 @@ from collections.abc import Container, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sandbox.linux import check, libc
+from sandbox.linux import check, libc, open_beneath
 
 _ACCESS, _MODIFY, _CLOSE_WRITE, _OPEN, _CREATE, _MOVED_TO = 0x1, 0x2, 0x8, 0x20, 0x100, 0x80
 _MOVED_FROM, _MOVE_SELF = 0x40, 0x800
 _OVERFLOW, _IGNORED, _IS_FOLDER = 0x4000, 0x8000, 0x40000000
-_ONLY_FOLDERS, _DO_NOT_FOLLOW = 0x1000000, 0x2000000
-_WATCHED = _ACCESS | _MODIFY | _OPEN | _CREATE | _MOVED_TO | _MOVED_FROM | _ONLY_FOLDERS | _DO_NOT_FOLLOW
+_ONLY_FOLDERS = 0x1000000
+_WATCHED = _ACCESS | _MODIFY | _OPEN | _CREATE | _MOVED_TO | _MOVED_FROM | _ONLY_FOLDERS
 _EVENT = struct.Struct("iIII")
 
 
@@ -30,7 +30,7 @@ class Observer:
     """Watches a folder and everything beneath it."""
 
     def __init__(self, root: str) -> None:
-        self._root = root
+        self._top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         self._folders: dict[int, str] = {}
         self._is_complete = True
         self._seen: dict[str, int] = {}
@@ -69,6 +69,7 @@ class Observer:
         return Observed(read, listed, self._is_complete)
 
     def close(self) -> None:
+        os.close(self._top)
         if self._inotify >= 0:
             os.close(self._inotify)
             self._inotify = -1
@@ -110,21 +111,29 @@ class Observer:
 
     def _watch(self, folder: str) -> None:
         """Watch a folder and those in it, all the way down."""
-        path = os.path.join(self._root, folder)
+        pending = [folder]
+        while pending:
+            folder = pending.pop()
+            try:
+                names = self._watch_one(folder)
+            except FileNotFoundError:
+                continue
+            except OSError:
+                self._is_complete = False
+                continue
+            pending += [f"{folder}{name}/" for name in names]
+
+    def _watch_one(self, folder: str) -> list[str]:
+        """Watch one folder, reached without passing a link; the names of the folders in it."""
+        descriptor = open_beneath(self._top, folder)
         try:
-            watch = check(
-                libc.inotify_add_watch(self._inotify, os.fsencode(path), ctypes.c_uint32(_WATCHED)), "inotify_add_watch"
-            )
+            path = f"/proc/self/fd/{descriptor}".encode()
+            watch = check(libc.inotify_add_watch(self._inotify, path, ctypes.c_uint32(_WATCHED)), "inotify_add_watch")
             self._folders[watch] = folder
-            with os.scandir(path) as entries:
-                names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-        except FileNotFoundError:
-            return
-        except OSError:
-            self._is_complete = False
-            return
-        for name in names:
-            self._watch(f"{folder}{name}/")
+            with os.scandir(descriptor) as entries:
+                return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        finally:
+            os.close(descriptor)
 
 
 def _was_read(seen: int) -> bool:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox.frames import FrameReader, Message, TooLarge, send_json
+from sandbox.host import folder
 from sandbox.host.cell_run import CellRun
 from sandbox.host.outbox import Outbox
 from sandbox.host.refusal import Refusal
@@ -187,7 +188,7 @@ class Server:
                 session.close()
             return {"result": result}
         finally:
-            shutil.rmtree(place, ignore_errors=True)
+            folder.remove(place)
 
     def _interrupt(self, request: Message, _client: socket.socket) -> Message:
         cell = self._session(request["session"]).running

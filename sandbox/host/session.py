@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import shutil
 import sys
 import tempfile
 import threading
@@ -120,7 +119,7 @@ class Session:
             self.group.remove()
         self.observer.close()
         os.close(self.wakeup)
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        folder.remove(self.scratch)
         os.close(self._work_lock)
 
     def info(self) -> Message:

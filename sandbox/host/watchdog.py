@@ -80,8 +80,11 @@ class Watchdog:
         if now < self._next_disk_at:
             return None
         began = time.monotonic()
-        with self._session.observer.aside():
-            used = folder.disk_bytes(self._session.spec.work, self._session.scratch)
+        try:
+            with self._session.observer.aside():
+                used = folder.disk_bytes(self._session.spec.work, self._session.scratch)
+        except folder.TooDeep:
+            return "disk", "folders nest deeper than a path can name"
         self._next_disk_at = now + max(_DISK_EVERY_S, (time.monotonic() - began) * _SHARE_OF_TIME)
         limit = self._limits["disk_bytes"]
         # A session that is above its limit may still delete.

@@ -26,6 +26,13 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
         yield place
 
 
+@pytest.fixture(scope="module")
+def shared(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """A host that several tests look at, each leaving it as it was; how its walls are built does not matter."""
+    with local_jail(modes_here()[0]) as place:
+        yield place
+
+
 def jail(place: Place) -> LocalJail:
     return cast("LocalJail", place.backend)
 
@@ -77,12 +84,13 @@ os.wait()
 """
 
 
-def test_a_host_is_started_by_whoever_needs_it_first(place: Place) -> None:
+def test_a_host_is_started_by_whoever_needs_it_first() -> None:
     """Nothing is up before; five who ask at once get the same host."""
-    assert jail(place).status() is None
-    with ThreadPoolExecutor(5) as pool:
-        hosts = list(pool.map(lambda _: jail(place).start().pid, range(5)))
-    assert len(set(hosts)) == 1
+    with local_jail(modes_here()[0]) as place:
+        assert jail(place).status() is None
+        with ThreadPoolExecutor(5) as pool:
+            hosts = list(pool.map(lambda _: jail(place).start().pid, range(5)))
+        assert len(set(hosts)) == 1
 
 
 @pytest.mark.parametrize("victim", ["host", "zygote"])
@@ -118,11 +126,11 @@ def test_a_new_host_clears_up_after_a_killed_one(place: Place) -> None:
     assert len(list(Path(tempfile.gettempdir()).glob(f"{name}-*"))) == 1  # the new host's own
 
 
-def test_when_a_client_is_killed_its_cell_is_stopped_and_the_session_stays(place: Place) -> None:
+def test_when_a_client_is_killed_its_cell_is_stopped_and_the_session_stays(shared: Place) -> None:
     """Nobody waits for the cell any more, so it is interrupted; another client goes on with the variables."""
-    with place.session() as desk:
+    with shared.session() as desk:
         desk.run("x = 41")
-        link = jail(place)
+        link = jail(shared)
         code = (
             "import socket, sys\nfrom sandbox.frames import send_json\n"
             f"s = socket.socket(socket.AF_UNIX); s.connect({str(link.log_path.with_suffix('.sock'))!r})\n"
@@ -133,9 +141,9 @@ def test_when_a_client_is_killed_its_cell_is_stopped_and_the_session_stays(place
         with client:
             assert client.stdout is not None
             client.stdout.readline()
-            assert eventually(lambda: status(place).sessions[0].is_busy)
+            assert eventually(lambda: status(shared).sessions[0].is_busy)
             client.kill()
-        assert eventually(lambda: not status(place).sessions[0].is_busy)
+        assert eventually(lambda: not status(shared).sessions[0].is_busy)
         assert desk.value("x") == "41"
 
 
@@ -151,25 +159,26 @@ def test_idle_sessions_and_idle_hosts_end() -> None:
         assert not jail(place).log_path.with_suffix(".sock").exists()
 
 
-def test_a_stopped_host_leaves_no_scratch_folder(place: Place) -> None:
+def test_a_stopped_host_leaves_no_scratch_folder() -> None:
     """What a host made for itself goes when it ends."""
-    import tempfile
+    with local_jail(modes_here()[0]) as place:
+        import tempfile
 
-    with place.session() as desk:
-        desk.run("1")
-    name = jail(place).log_path.stem
-    jail(place).stop()
-    assert eventually(lambda: not list(Path(tempfile.gettempdir()).glob(f"{name}-*")))
+        with place.session() as desk:
+            desk.run("1")
+        name = jail(place).log_path.stem
+        jail(place).stop()
+        assert eventually(lambda: not list(Path(tempfile.gettempdir()).glob(f"{name}-*")))
 
 
 @pytest.mark.parametrize(
     "garbage", [b"", b"GET / HTTP/1.1\r\n\r\n", b"\0" * 5, b"\xff" * 64, encode(b"j", b"[1]"), encode(b"j", b"{}")]
 )
-def test_garbage_from_a_client_hurts_nobody(place: Place, garbage: bytes) -> None:
+def test_garbage_from_a_client_hurts_nobody(shared: Place, garbage: bytes) -> None:
     """Who does not speak the host's language is hung up on or told so, and others are served on."""
-    jail(place).start()
+    jail(shared).start()
     with socket.socket(socket.AF_UNIX) as client:
-        client.connect(str(jail(place).log_path.with_suffix(".sock")))
+        client.connect(str(jail(shared).log_path.with_suffix(".sock")))
         client.settimeout(5)
         client.sendall(garbage)
         client.shutdown(socket.SHUT_WR)
@@ -178,15 +187,15 @@ def test_garbage_from_a_client_hurts_nobody(place: Place, garbage: bytes) -> Non
         except (ConnectionError, TimeoutError):
             answer = None
         assert answer is None or "error" in json.loads(answer[1])
-    with place.session() as desk:
+    with shared.session() as desk:
         assert desk.value("1") == "1"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_only_its_owner_reaches_a_host(place: Place) -> None:
+def test_only_its_owner_reaches_a_host(shared: Place) -> None:
     """Another user can neither open the socket nor speak through it."""
-    jail(place).start()
-    path = jail(place).log_path.with_suffix(".sock")
+    jail(shared).start()
+    path = jail(shared).log_path.with_suffix(".sock")
     code = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({str(path)!r})"
     command = ["/usr/bin/python3", "-c", code]
     done = subprocess.run(command, user=54_321, group=54_321, capture_output=True, cwd="/", check=False)
@@ -218,20 +227,20 @@ def test_two_hosts_do_not_share_a_work_directory() -> None:
             other.backend.open_session(SessionSpec(name="x", work=str(desk.work)))
 
 
-def test_many_sessions_leave_nothing(place: Place) -> None:
+def test_many_sessions_leave_nothing(shared: Place) -> None:
     """Thirty sessions opened and closed: no descriptor, thread or process more than before."""
 
     def footprint() -> tuple[int, int, int]:
-        host = status(place)
+        host = status(shared)
         own = Path(f"/proc/{host.pid}")
         return len(list((own / "fd").iterdir())), len(list((own / "task").iterdir())), len(descendants(host.zygote))
 
     for _ in range(3):
-        with place.session() as desk:
+        with shared.session() as desk:
             desk.run("1")
     assert eventually(lambda: footprint()[2] == 0)
     before = footprint()
     for _ in range(30):
-        with place.session() as desk:
+        with shared.session() as desk:
             desk.session.run(Cell(code="import os; os._exit(1)"))
     assert eventually(lambda: footprint() == before), (before, footprint())
