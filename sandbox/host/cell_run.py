@@ -350,8 +350,8 @@ def _is_texts(value: object) -> bool:
 
 def _is_error(value: object) -> bool:
     match value:
-        case {"ename": str(), "evalue": str(), "traceback": traceback, "errno": int() | None}:
-            return _is_texts(cast("object", traceback))
+        case {"ename": str(), "evalue": str(), "errno": int() | None}:
+            return _is_texts(cast("Message", value).get("traceback"))
         case _:
             return False
 

@@ -1,6 +1,7 @@
 """Done once in the zygote: what first use loads, builds and touches is then shared by every session.
 
-Without it a session's first pandas cell has twice the memory of its own. Nothing here may start a thread.
+Without it a session's first pandas cell has twice the memory of its own. Nothing here may start a thread, or leave a
+descriptor open (an event loop would): what is open in the zygote is open in every session.
 """
 # IPython is hardly typed, and numpy is only in the sandbox's environment.
 # pyright: basic, reportMissingImports=false
@@ -17,7 +18,6 @@ _CELLS = (
     "import statsmodels.api as sm\nsm.OLS(frame['c'], sm.add_constant(frame[['a']])).fit().params",
     "import matplotlib.pyplot as plt\n_, axes = plt.subplots()\naxes.plot(frame['a'], label='x')\naxes.legend()",
     "def f():\n    raise ValueError('rehearsed')\nf()",
-    "import asyncio\nawait asyncio.sleep(0)",
 )
 
 
