@@ -40,7 +40,7 @@ class CellRun:
         }
         self._display_left: int = limits["display_bytes"]
         self._display = {"captured": 0, "total": 0}
-        self._before = folder.scan(session.spec.work)
+        self._before = session.look_before()
         self._watchdog = Watchdog(session, limits, sum(signature[1] for signature in self._before.values()))
         self._done: Message | None = None
         self._is_dead = self._is_killed = False
@@ -57,7 +57,6 @@ class CellRun:
         """The result, without the outputs: those were sent on as they came."""
         session, began = self._session, time.monotonic()
         self._deadline = began + self._timeout_s
-        session.observer.begin()
         session.running = self
         try:
             session.cell_number += 1
@@ -67,7 +66,7 @@ class CellRun:
             session.running = None
         killed = self._clear_up()
         observed = session.observer.end(self._before)
-        changes = folder.compare(self._before, folder.scan(session.spec.work))
+        changes = folder.compare(self._before, session.look_after())
         verdict = failure.judge(self._evidence())
         state = self._restore()
         done: Message = {"listed": [], "missed": [], "appended": [], **(self._done or {})}

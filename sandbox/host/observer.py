@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from sandbox.linux import check, libc, open_beneath
 
-_ACCESS, _MODIFY, _CLOSE_WRITE, _OPEN, _CREATE, _MOVED_TO = 0x1, 0x2, 0x8, 0x20, 0x100, 0x80
-_MOVED_FROM, _MOVE_SELF = 0x40, 0x800
+_ACCESS, _MODIFY, _ATTRIB, _OPEN, _MOVED_FROM, _MOVED_TO = 0x1, 0x2, 0x4, 0x20, 0x40, 0x80
+_CREATE, _DELETE = 0x100, 0x200
 _OVERFLOW, _IGNORED, _IS_FOLDER = 0x4000, 0x8000, 0x40000000
 _ONLY_FOLDERS = 0x1000000
-_WATCHED = _ACCESS | _MODIFY | _OPEN | _CREATE | _MOVED_TO | _MOVED_FROM | _ONLY_FOLDERS
+_CHANGES = _MODIFY | _ATTRIB | _CREATE | _DELETE | _MOVED_TO | _MOVED_FROM
+_WATCHED = _ACCESS | _OPEN | _CHANGES | _ONLY_FOLDERS
 _EVENT = struct.Struct("iIII")
 
 
@@ -35,6 +36,7 @@ class Observer:
         self._is_complete = True
         self._seen: dict[str, int] = {}
         self._were_there: set[str] = set()
+        self._has_changed = True
         self._listed: set[str] = set()
         try:
             self._inotify = check(libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC), "inotify_init1")
@@ -43,14 +45,16 @@ class Observer:
         else:
             self._watch("")
 
-    def begin(self) -> None:
-        """Forget what happened so far."""
+    def begin(self) -> bool:
+        """Forget what happened so far; whether nothing changed since the last cell."""
         self._is_complete = self._inotify >= 0
         while self._take():  # taking up new folders makes events of its own
             continue
         self._seen.clear()
         self._listed.clear()
         self._were_there = set(self._folders.values())
+        is_unchanged, self._has_changed = not self._has_changed, False
+        return is_unchanged and self._is_complete
 
     @contextmanager
     def aside(self) -> Generator[None]:
@@ -64,6 +68,7 @@ class Observer:
     def end(self, existed: Container[str]) -> Observed:
         """What the cell read of the files, and listed of the folders, that were there before it."""
         self._take()
+        self._has_changed = not self._is_complete
         read = sorted(path for path, seen in self._seen.items() if _was_read(seen) and path in existed)
         listed = sorted(folder.rstrip("/") or "." for folder in self._listed & self._were_there)
         return Observed(read, listed, self._is_complete)
@@ -79,6 +84,7 @@ class Observer:
         has_new_folder = False
         for folder, mask, name in self._events():
             path = f"{folder}{name}"
+            self._has_changed |= bool(mask & _CHANGES)
             if not mask & _IS_FOLDER:
                 self._seen[path] = self._seen.get(path, 0) | mask
             elif mask & (_CREATE | _MOVED_TO) and name:

@@ -83,6 +83,7 @@ class Session:
         self.group: Group | None = None
         self._work_lock = _lock_folder(spec.work)
         self.observer = Observer(spec.work)
+        self._files: dict[str, folder.Signature] | None = None
         self.wakeup = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         """Wakes whoever follows this session's cell."""
         self.scratch = tempfile.mkdtemp(prefix=f"{ground.name}-")
@@ -103,6 +104,18 @@ class Session:
     @property
     def has_cgroup_memory(self) -> bool:
         return self.group is not None and "memory" in self.group.controllers
+
+    def look_before(self) -> dict[str, folder.Signature]:
+        """The files as they are before a cell; looked at again only when something happened since the last cell."""
+        if not self.observer.begin() or self._files is None:
+            self._files = folder.scan(self.spec.work)
+            self.observer.begin()  # our own looking made events
+        return self._files
+
+    def look_after(self) -> dict[str, folder.Signature]:
+        """The files as they are now; a cell may have changed them in ways that make no event."""
+        self._files = folder.scan(self.spec.work)
+        return self._files
 
     def restart(self) -> None:
         """Everything anew in the same place: the variables are gone, the files stay."""

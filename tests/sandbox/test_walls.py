@@ -87,7 +87,10 @@ def test_the_whole_table_is_tried(tmp_path: Path, who: str) -> None:
     for key, holes in found.items():
         abi, namespaces = key.split()
         if holes and "missing" in holes:
-            assert (namespaces, holes["missing"]) == ("True", "namespaces")  # a machine that has none, such as a container
+            assert (namespaces, holes["missing"]) == (
+                "True",
+                "namespaces",
+            )  # a machine that has none, such as a container
             continue
         walls = judge(Machine(int(abi), namespaces == "True", True, who == "root"))
         if walls.are_safe:
