@@ -59,12 +59,12 @@ class SessionSpec(Frozen):
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]{0,63}$")]
     """Who asks for this name again gets the same session, with its variables."""
-    work: str
+    work: Annotated[str, Field(max_length=3000)]
     """The one directory that cells see and write; an absolute path."""
     limits: Limits = Limits()
     seed: Annotated[int, Field(ge=0, lt=1 << 64)] = 0
     """Where `random` and numpy's global generator start."""
-    disallowed_imports: tuple[str, ...] = ()
+    disallowed_imports: Annotated[tuple[Annotated[str, Field(max_length=100)], ...], Field(max_length=200)] = ()
     """Libraries to refuse with a clear word. Hygiene, not a boundary."""
 
 

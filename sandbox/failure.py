@@ -29,6 +29,8 @@ class Evidence:
     """The class of the exception it ended with."""
     error_number: int | None = None
     error_text: str = ""
+    was_dead: bool = False
+    """Whether the kernel had ended before this cell, so that it never ran."""
     has_answered: bool = False
     """Whether the kernel said itself that the cell is done."""
     stopped_for: Stop | None = None
@@ -49,6 +51,9 @@ class Verdict:
 
 
 def judge(evidence: Evidence) -> Verdict:
+    if evidence.was_dead:
+        how = _died(evidence.wait_status)
+        return Verdict(how.cause, how.fault, f"not run: between cells, {how.detail.replace('the cell', 'the session')}")
     if evidence.stopped_for is not None:
         return _stopped(evidence.stopped_for, evidence)
     if evidence.has_answered and not (evidence.was_oom_killed and evidence.error_name):

@@ -18,7 +18,9 @@ STDERR: Final = b"e"
 _HEADER = struct.Struct("!Ic")
 _CREDENTIALS = struct.Struct("3i")
 _PACKET_BYTES: Final = 64_000
-_LAST, _MORE = b".", b"+"
+_SEND_S: Final = 5
+_SMALL: Final = 1000
+_LAST, _MORE, _ANEW = b".", b"+", b"!"
 
 Message = dict[str, Any]  # Any: JSON
 
@@ -73,6 +75,7 @@ def packet_pair() -> tuple[socket.socket, socket.socket]:
     """A host's end, which is told who sends, and the other end."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", _SEND_S, 0))  # the other end may not read
     return ours, theirs
 
 
@@ -89,6 +92,12 @@ def send_packets(channel: socket.socket, message: Message) -> None:
         channel.send(packet)
 
 
+def send_anew(channel: socket.socket, message: Message) -> None:
+    """Send a message to whoever reads from here on; a half message that its predecessor left unread is void."""
+    channel.send(_ANEW)
+    send_packets(channel, message)
+
+
 def receive_packets(channel: socket.socket) -> Message | None:
     """The next message, for the side that trusts its peer; None when the peer is gone."""
     body = bytearray()
@@ -96,6 +105,9 @@ def receive_packets(channel: socket.socket) -> Message | None:
         packet = channel.recv(_PACKET_BYTES + 1)
         if not packet:
             return None
+        if packet == _ANEW:
+            body.clear()
+            continue
         body += packet[1:]
         if packet[:1] == _LAST:
             return json.loads(body)
@@ -109,7 +121,11 @@ class PacketReader:
 
     def __init__(self, channel: socket.socket, max_bytes: int) -> None:
         self._channel = channel
-        self._max_bytes = max_bytes
+        self.max_bytes = max_bytes
+        self.main: int | None = None
+        """Who may send more than one small packet; None: anybody."""
+        self.last_bytes = 0
+        """The size of the last whole message."""
         self._parts: dict[int, bytearray] = {}
 
     def read(self) -> tuple[int, Message] | None:
@@ -123,13 +139,17 @@ class PacketReader:
         if not packet:
             raise EOFError
         pid = _sender(ancillary)
+        if self.main not in (None, pid) and (packet[:1] != _LAST or len(packet) > _SMALL):
+            return None  # whoever that is has nothing so long to say
         parts = self._parts.setdefault(pid, bytearray())
         parts += packet[1:]
-        if len(parts) > self._max_bytes:
-            raise TooLarge(f"a message of more than {self._max_bytes} bytes")
+        if len(parts) > self.max_bytes:
+            del self._parts[pid]
+            raise TooLarge(f"a message of more than {self.max_bytes} bytes")
         if packet[:1] != _LAST:
             return None
         body = self._parts.pop(pid)
+        self.last_bytes = len(body)
         try:
             message: object = json.loads(body)
         except RecursionError:

@@ -45,7 +45,7 @@ class HostLink:
         # Another version of our half, or other settings for the walls, is another host.
         self._owner = os.geteuid() if settings.run_as is None else settings.run_as
         self._runtime = runtime_folder(settings.run_as)
-        key = f"{home.absolute()}\0{environment.digest}\0{settings!r}"
+        key = f"{self._owner}\0{home.absolute()}\0{environment.digest}\0{settings!r}"
         self._name = f"partner-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
 
     @property

@@ -44,6 +44,8 @@ class Kept:
 def keep(kept: Kept) -> NoReturn:
     """Wall this process in, then keep a kernel until the host is gone."""
     os.setsid()
+    for descriptor in (kept.base, kept.channel, kept.stdout, kept.stderr):
+        os.set_inheritable(descriptor, False)  # programs that a cell starts have no use for them
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing)

@@ -32,6 +32,7 @@ PRELOADED = (
 """What a cell imports for nothing. Everything else in the environment can be imported too, at its own cost."""
 
 _DESCRIPTORS = 4
+_MOST_DESCRIPTORS = 1 << 20
 
 
 class Zygote:
@@ -68,10 +69,9 @@ class Zygote:
             traceback.print_exc()  # the host hears it too: the session's sockets close unanswered
         else:
             if pid == 0:
-                ours = [self._control.detach(), self._wakeup]
                 base, channel, stdout, stderr = descriptors
                 kept = keeper.Kept(base, channel, stdout, stderr, request, enclosure, program, self._shell)
-                _be_session(kept, ours)
+                _be_session(kept)
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -87,13 +87,12 @@ class Zygote:
                 continue
 
 
-def _be_session(kept: keeper.Kept, ours: list[int]) -> NoReturn:
-    """From here on this is another process: what it was given stays, what was the zygote's goes."""
+def _be_session(kept: keeper.Kept) -> NoReturn:
+    """From here on this is another process: what it was given stays, whatever else was open goes."""
     try:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        for descriptor in ours:
-            os.close(descriptor)
+        _close_all_but({0, 1, 2, kept.base, kept.channel, kept.stdout, kept.stderr})
         try:
             leave_the_machine(kept.enclosure)
         except WallMissing as missing:
@@ -105,6 +104,16 @@ def _be_session(kept: keeper.Kept, ours: list[int]) -> NoReturn:
         traceback.print_exc()
     finally:
         os._exit(1)
+
+
+def _close_all_but(kept: set[int]) -> None:
+    """What is open in the zygote would be open in every session, and shared by all of them."""
+    first = 0
+    for descriptor in sorted(kept):
+        if first < descriptor:  # an empty range that begins at 0 closes everything
+            os.closerange(first, descriptor)
+        first = descriptor + 1
+    os.closerange(first, _MOST_DESCRIPTORS)
 
 
 def read_enclosure(content: dict[str, Any]) -> Enclosure:  # Any: JSON of the host's

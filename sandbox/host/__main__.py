@@ -5,6 +5,7 @@ It says one line of JSON on stdout when it is ready, or why there is no safe san
 
 import json
 import os
+import resource
 import socket
 import sys
 from pathlib import Path
@@ -20,6 +21,8 @@ def main() -> None:
     if os.fork():
         os._exit(0)  # it is nobody's child: whoever started it neither waits for it nor takes it along
     os.setsid()
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:
         ground = lay(configuration)
     except Refusal as refusal:

@@ -5,6 +5,7 @@ import select
 import signal
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Final, cast
 
 from sandbox import failure
@@ -23,6 +24,8 @@ _STATUS_S: Final = 2.0
 _SMALL_BYTES: Final = 4096
 _MANY: Final = 50
 _GATHER_S: Final = 0.002
+_ALLOWANCE_BYTES: Final = 8 << 20
+"""For what a kernel says beside its displays: a long traceback, lists of paths."""
 
 
 class CellRun:
@@ -41,7 +44,13 @@ class CellRun:
         self._display_left: int = limits["display_bytes"]
         self._display = {"captured": 0, "total": 0}
         self._before = session.look_before()
-        self._watchdog = Watchdog(session, limits, sum(signature[1] for signature in self._before.values()))
+        self._watchdog = Watchdog(session, limits)
+        self._was_dead = session.crew.has_died()
+        self._may_leave_copy = request["checkpoint"] != "off" and not session.crew.is_fresh
+        session.crew.channel_reader.forget()
+        session.crew.channel_reader.max_bytes = limits["display_bytes"] + _ALLOWANCE_BYTES
+        with suppress(BlockingIOError):
+            os.eventfd_read(session.wakeup)  # an interrupt that came too late for the cell it was meant for
         self._done: Message | None = None
         self._is_dead = self._is_killed = False
         self._is_keeper_gone = False
@@ -94,6 +103,11 @@ class CellRun:
             "memory_bytes": self._watchdog.memory_bytes,
         }
 
+    def stop(self) -> None:
+        """From another thread: end the cell at once, because its session is closed."""
+        self._session.is_closing = True
+        processes.kill(self._session.crew.kernel)
+
     def interrupt(self) -> None:
         """From another thread: stop the cell as a timeout would."""
         os.eventfd_write(self._session.wakeup, 1)
@@ -105,10 +119,13 @@ class CellRun:
             "code": self._request["code"],
             "checkpoint": self._request["checkpoint"],
         }
-        try:
-            send_packets(self._session.crew.channel, message)
-        except OSError:
-            self._is_dead = True
+        self._is_dead = self._was_dead  # a thread or a timer of an earlier cell's may have ended it
+        if not self._is_dead:
+            try:
+                send_packets(self._session.crew.channel, message)
+            except OSError:  # it is stopped, and reads nothing
+                processes.kill(self._session.crew.kernel)
+                self._is_dead = True
 
     def _follow(self) -> None:
         session = self._session
@@ -157,7 +174,7 @@ class CellRun:
             while (received := session.crew.channel_reader.read()) is not None:
                 pid, message = received
                 if pid != session.crew.kernel:
-                    if message.get("frame") == "copy" and session.crew.copy is None:
+                    if message.get("frame") == "copy" and session.crew.copy is None and self._may_leave_copy:
                         session.crew.keep_copy(pid)
                 else:
                     self._take(message)
@@ -169,15 +186,14 @@ class CellRun:
     def _take(self, message: Message) -> None:
         match message:
             case {"frame": "output", "output": {"output_type": str(), "data": dict()} as output}:
-                self._show(output)
+                self._show(output, self._session.crew.channel_reader.last_bytes)
             case {"frame": "done", "id": int(number)} if _is_answer(message):
                 if number == self._session.cell_number and not self._is_killed:
                     self._done = message
             case _:
                 raise ValueError(f"a frame that means nothing: {str(message)[:80]}")
 
-    def _show(self, output: Message) -> None:
-        size = sum(len(value) if isinstance(value, str) else len(str(value)) for value in output["data"].values())
+    def _show(self, output: Message, size: int) -> None:
         self._display["total"] += size
         if size > self._display_left:
             note = f"a display of {size} bytes was left out: more than this cell may show"
@@ -278,6 +294,7 @@ class CellRun:
             error_number=error.get("errno"),
             error_text=str(error.get("evalue", "")),
             has_answered=self._done is not None,
+            was_dead=self._was_dead,
             stopped_for=self._stopped_for if self._is_dead or error else None,
             stop_text=text or (self._watchdog.memory_text() if oom_killed else ""),
             wait_status=self._status() if self._is_dead else None,
@@ -301,6 +318,8 @@ class CellRun:
     def _restore(self) -> str:
         """Have a kernel that can take the next cell; what became of the variables."""
         session = self._session
+        if session.is_closing:
+            return "lost"
         was_fresh, session.crew.is_fresh = session.crew.is_fresh, False
         if not self._is_dead:
             session.crew.drop_copy()
@@ -326,7 +345,7 @@ class CellRun:
                 continue
             if received is None:
                 break
-            if received[1].get("frame") == "copy" and session.crew.copy is None:
+            if received[1].get("frame") == "copy" and session.crew.copy is None and self._may_leave_copy:
                 session.crew.keep_copy(received[0])
         session.crew.channel_reader.forget()
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
-from sandbox.frames import Message, PacketReader, TooLarge, packet_pair, send_packets
+from sandbox.frames import Message, PacketReader, TooLarge, packet_pair, send_anew, send_packets
 from sandbox.host import processes
 from sandbox.host.cgroup import Group
 from sandbox.host.refusal import Refusal
@@ -66,14 +66,20 @@ class Crew:
 
     def fork_kernel(self) -> None:
         """A fresh kernel from the keeper: empty variables, the same walls."""
+        self.channel_reader.main = None
         send_packets(self.base, {"op": "fork"})
         self._await_keeper("kernel")
+        send_anew(self.channel, {"op": "start"})  # what was sent to a kernel that died is not for this one
         for pid, message in messages(self.channel, self.channel_reader):
             if message.get("frame") == "ready":
                 self._adopt(pid)
                 self.is_fresh = True
                 return
         raise _did_not_start()
+
+    def has_died(self) -> bool:
+        """Whether the kernel has ended."""
+        return bool(select.select([self.kernel_handle], [], [], 0)[0])
 
     def keep_copy(self, pid: int) -> None:
         """Remember the kernel's copy, and which libraries it would be without: threads do not survive a fork."""
@@ -94,7 +100,7 @@ class Crew:
         copy, self.copy = self.copy, None
         if copy is None or processes.is_dead(copy):
             return False
-        send_packets(self.channel, {"op": "resume", "lost_libraries": self._lost_with_copy})
+        send_anew(self.channel, {"op": "resume", "lost_libraries": self._lost_with_copy})
         for pid, message in messages(self.channel, self.channel_reader, _RESUME_S):
             if pid == copy and message.get("frame") == "ready":
                 self._adopt(pid)
@@ -106,6 +112,10 @@ class Crew:
         if self.keeper:
             processes.kill_below(self.keeper, set())
             processes.kill(self.keeper)
+        if self.kernel:  # orphaned, if the keeper was killed before
+            processes.kill_below(self.kernel, set())
+            if self.has_died() is False:
+                processes.kill(self.kernel)
         self.base.close()
         self.channel.close()
         for descriptor in (self.stdout, self.stderr, self.kernel_handle):
@@ -117,7 +127,7 @@ class Crew:
         if self.kernel_handle >= 0:
             os.close(self.kernel_handle)
         self.kernel_handle = os.pidfd_open(pid)
-        self.kernel = pid
+        self.kernel = self.channel_reader.main = pid
         self.kernel_inside = processes.innermost_pid(pid)
 
     def _await_keeper(self, word: str) -> int:

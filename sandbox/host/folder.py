@@ -26,24 +26,30 @@ class Changes:
     deleted: list[str]
 
 
-class TooDeep(Exception):
-    """Folders that nest deeper than a path can name: what is in them cannot be looked at."""
+class CannotLook(Exception):
+    """A folder that is shut, or nests deeper than a path can name: what is in it cannot be seen."""
 
 
 def walk(root: str) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
-    """Each folder beneath this one with what is in it. Links are never followed, whoever swaps them in meanwhile."""
+    """Each folder beneath this one with what is in it."""
+    for _, folder, entries in _walk(root):
+        yield folder, entries
+
+
+def _walk(root: str) -> Iterator[tuple[int, str, list[os.DirEntry[str]]]]:
+    """The same with the open folder at the top. Links are never followed, whoever swaps them in meanwhile."""
     try:
         top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return  # a cell may have shut or removed it
+    except OSError as error:
+        raise CannotLook from error  # a cell shut it
     try:
         pending = [""]
         while pending:
             folder = pending.pop()
             if len(folder) > _DEEPEST:
-                raise TooDeep
+                raise CannotLook
             entries = _entries(top, folder)
-            yield folder, entries
+            yield top, folder, entries
             pending += [f"{folder}{entry.name}/" for entry in entries if entry.is_dir(follow_symlinks=False)]
     finally:
         os.close(top)
@@ -53,6 +59,8 @@ def _entries(top: int, folder: str) -> list[os.DirEntry[str]]:
     """What is in a folder, with its stat taken while it is open; nothing when it went away or was shut meanwhile."""
     try:
         descriptor = open_beneath(top, folder)
+    except PermissionError:
+        raise CannotLook from None
     except OSError:
         return []
     try:
@@ -70,7 +78,7 @@ def _entries(top: int, folder: str) -> list[os.DirEntry[str]]:
 def scan(root: str) -> dict[str, Signature]:
     """Every file beneath the folder, by its relative path; links and special files count as they are."""
     found: dict[str, Signature] = {}
-    with suppress(TooDeep):  # the watchdog stops such a cell
+    with suppress(CannotLook):  # the watchdog stops such a cell
         for folder, entries in walk(root):
             for entry in entries:
                 if not entry.is_dir(follow_symlinks=False):
@@ -99,11 +107,12 @@ def disk_bytes(*roots: str) -> int:
 
 
 def remove(root: str) -> None:
-    """A folder and all that is in it, however deep it nests."""
-    try:
+    """A folder and all that is in it, however deep it nests and whatever a cell shut in it."""
+    with suppress(RecursionError):
         shutil.rmtree(root, ignore_errors=True)
-    except RecursionError:
-        subprocess.run(["/bin/rm", "-rf", "--", root], check=False)  # noqa: S603  (our own scratch folder)
+    if os.path.lexists(root):
+        for command in (["/bin/chmod", "-R", "u+rwX"], ["/bin/rm", "-rf"]):
+            subprocess.run([*command, "--", root], check=False, stderr=subprocess.DEVNULL)  # noqa: S603  (our own folder)
 
 
 def hand_over(root: str, uid: int, from_uids: range) -> None:
@@ -112,26 +121,29 @@ def hand_over(root: str, uid: int, from_uids: range) -> None:
     Only what is ours or was another session's, no file with a second name (that name may be elsewhere), and no file
     that every user can read already.
     """
-    for path in (root, *_beneath(root)):
-        try:
-            descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
-            continue  # nests too deep
-        try:
-            status = os.fstat(descriptor)
-            is_ours = status.st_uid == os.geteuid() or status.st_uid in from_uids
-            is_shut = stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and not status.st_mode & stat.S_IROTH
-            is_plain = stat.S_ISDIR(status.st_mode) or is_shut
-            if status.st_uid != uid and is_ours and is_plain:
-                os.chown(f"/proc/self/fd/{descriptor}", uid, uid)
-        finally:
-            os.close(descriptor)
+    with suppress(CannotLook):
+        for top, folder, entries in _walk(root):
+            _give(open_beneath(top, folder), uid, from_uids)
+            for entry in entries:
+                if entry.is_file(follow_symlinks=False):
+                    within = open_beneath(top, folder)
+                    try:
+                        _give(os.open(entry.name, os.O_PATH | os.O_NOFOLLOW, dir_fd=within), uid, from_uids)
+                    except FileNotFoundError:
+                        continue
+                    finally:
+                        os.close(within)
 
 
-def _beneath(root: str) -> Iterator[str]:
-    with suppress(TooDeep):
-        for folder, entries in walk(root):
-            yield from (os.path.join(root, folder, entry.name) for entry in entries)
+def _give(descriptor: int, uid: int, from_uids: range) -> None:
+    try:
+        status = os.fstat(descriptor)
+        is_ours = status.st_uid == os.geteuid() or status.st_uid in from_uids
+        is_shut = stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and not status.st_mode & stat.S_IROTH
+        if status.st_uid != uid and is_ours and (is_shut or stat.S_ISDIR(status.st_mode)):
+            os.chown(f"/proc/self/fd/{descriptor}", uid, uid)
+    finally:
+        os.close(descriptor)
 
 
 def why_not_passable(path: str, uid: int) -> str | None:

@@ -175,7 +175,8 @@ def _memory_by(hierarchies: Hierarchies, name: str) -> str:
 def _sweep(name: str, uids: range) -> None:
     """Remove what an earlier host of this name left when it was killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{name}-*"):
-        remove(str(folder))
+        with suppress(OSError):
+            remove(str(folder))
     if uids:
         for pid in processes.orphans(uids):
             with suppress(OSError):

@@ -15,6 +15,7 @@ _OVERFLOW, _IGNORED, _IS_FOLDER = 0x4000, 0x8000, 0x40000000
 _ONLY_FOLDERS = 0x1000000
 _CHANGES = _MODIFY | _ATTRIB | _CREATE | _DELETE | _MOVED_TO | _MOVED_FROM
 _WATCHED = _ACCESS | _OPEN | _CHANGES | _ONLY_FOLDERS
+_ROUNDS, _READS = 20, 100
 _EVENT = struct.Struct("iIII")
 
 
@@ -28,10 +29,10 @@ class Observed:
 
 
 class Observer:
-    """Watches a folder and everything beneath it."""
+    """Watches an open folder and everything beneath it."""
 
-    def __init__(self, root: str) -> None:
-        self._top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    def __init__(self, top: int) -> None:
+        self._top = top
         self._folders: dict[int, str] = {}
         self._is_complete = True
         self._seen: dict[str, int] = {}
@@ -48,8 +49,11 @@ class Observer:
     def begin(self) -> bool:
         """Forget what happened so far; whether nothing changed since the last cell."""
         self._is_complete = self._inotify >= 0
-        while self._take():  # taking up new folders makes events of its own
-            continue
+        for _ in range(_ROUNDS):  # taking up new folders makes events of its own
+            if not self._take():
+                break
+        else:
+            self._is_complete = False  # something renames folders all the time
         self._seen.clear()
         self._listed.clear()
         self._were_there = set(self._folders.values())
@@ -74,7 +78,6 @@ class Observer:
         return Observed(read, listed, self._is_complete)
 
     def close(self) -> None:
-        os.close(self._top)
         if self._inotify >= 0:
             os.close(self._inotify)
             self._inotify = -1
@@ -96,11 +99,11 @@ class Observer:
 
     def _events(self) -> list[tuple[str, int, str]]:
         events: list[tuple[str, int, str]] = []
-        while self._inotify >= 0:
+        for _ in range(_READS if self._inotify >= 0 else 0):
             try:
                 data = os.read(self._inotify, 1 << 16)
             except BlockingIOError:
-                break
+                return events
             position = 0
             while position < len(data):
                 watch, mask, _, length = _EVENT.unpack_from(data, position)
@@ -113,6 +116,7 @@ class Observer:
                     self._folders.pop(watch, None)
                 elif watch in self._folders:
                     events.append((self._folders[watch], mask, name))
+        self._is_complete = False
         return events
 
     def _watch(self, folder: str) -> None:

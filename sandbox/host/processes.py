@@ -2,7 +2,8 @@
 
 import os
 import signal
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -102,6 +103,19 @@ def proportional_bytes(pid: int) -> int:
     with suppress(OSError):
         return _kilobytes(f"/proc/{pid}/smaps_rollup", b"Pss_Anon:", b"Pss_Shmem:")
     return anonymous_bytes(pid)
+
+
+def unlinked_bytes(pids: Iterable[int]) -> int:
+    """What open files without a name take on disk."""
+    found: dict[tuple[int, int], int] = {}
+    for pid in pids:
+        with suppress(OSError):
+            for number in os.listdir(f"/proc/{pid}/fd"):
+                with suppress(OSError):
+                    status = os.stat(f"/proc/{pid}/fd/{number}")
+                    if stat.S_ISREG(status.st_mode) and status.st_nlink == 0:
+                        found[status.st_dev, status.st_ino] = status.st_blocks * 512
+    return sum(found.values())
 
 
 def cpu_seconds(pid: int) -> float:

@@ -1,8 +1,8 @@
 """Listens for clients, keeps the sessions, and ends when nobody needs it."""
 
+import itertools
 import os
 import secrets
-import shutil
 import socket
 import struct
 import sys
@@ -10,12 +10,11 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from sandbox.frames import FrameReader, Message, TooLarge, send_json
-from sandbox.host import folder
+from sandbox.host import copies, folder
 from sandbox.host.cell_run import CellRun
 from sandbox.host.outbox import Outbox
 from sandbox.host.refusal import Refusal
@@ -24,6 +23,7 @@ from sandbox.host.watchdog import Watchdog
 
 _MAX_REQUEST_BYTES = 64 << 20
 _SWEEP_S = 1.0
+_CLOSE_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,8 @@ class Server:
         self._listener = listener
         self._sessions: dict[str, Session] = {}
         self._lock = threading.Lock()
+        self._opening = threading.Lock()
+        self._uids_taken: set[int | None] = set()
         self._started_at = self._used_at = time.time()
         self._at_work = 0
         self._stopping = threading.Event()
@@ -71,8 +73,12 @@ class Server:
 
     def _accept(self) -> None:
         while True:
-            client, _ = self._listener.accept()
-            threading.Thread(target=self._attend, args=(client,), daemon=True).start()
+            try:
+                client, _ = self._listener.accept()
+                threading.Thread(target=self._attend, args=(client,), daemon=True).start()
+            except (OSError, RuntimeError) as error:  # no descriptor or thread is left for now
+                print(f"a client was not attended to: {error}", file=sys.stderr, flush=True)
+                time.sleep(_SWEEP_S)
 
     def _attend(self, client: socket.socket) -> None:
         """Answer a client's requests, one after the other, until it hangs up."""
@@ -91,7 +97,7 @@ class Server:
                     finally:
                         with self._lock:
                             self._at_work -= 1
-            except (OSError, TooLarge, ValueError) as error:
+            except (OSError, TooLarge, ValueError, AttributeError, RecursionError) as error:
                 print(f"a client was hung up on: {error}", file=sys.stderr, flush=True)
 
     def _answer(self, request: Message, client: socket.socket) -> Message:
@@ -131,11 +137,14 @@ class Server:
             disallowed_imports=tuple(request["disallowed_imports"]),
             limits=request["limits"],
         )
-        with self._lock:
+        with self._opening:  # one at a time, and nobody else waits for it
             existing = self._sessions.get(spec.name)
             if existing is None:
-                existing = self._sessions[spec.name] = Session(spec, self._ground, self._free_uid(spec.work))
-                return {"info": existing.info(), "is_new": True}
+                self._refuse_nesting(spec.work)
+                session = Session(spec, self._ground, self._free_uid(spec.work))
+                with self._lock:
+                    self._sessions[spec.name] = session
+                return {"info": session.info(), "is_new": True}
         if existing.spec.work != spec.work:
             raise Refusal(
                 "SessionIsBusy",
@@ -143,6 +152,16 @@ class Server:
                 "close it first, or choose another name",
             )
         return {"info": existing.info(), "is_new": False}
+
+    def _refuse_nesting(self, work: str) -> None:
+        """A session owns its folder and may move what is in it: no other session can live there."""
+        for other in list(self._sessions.values()):
+            if f"{work}/".startswith(f"{other.spec.work}/") or f"{other.spec.work}/".startswith(f"{work}/"):
+                raise Refusal(
+                    "SessionIsBusy",
+                    f"{work} is, or is inside, or holds, the work directory of another session ({other.spec.name})",
+                    "close that session first, or work elsewhere: `partner sandbox status` shows them",
+                )
 
     def _run(self, request: Message, client: socket.socket) -> Message:
         session = self._session(request["session"])
@@ -170,16 +189,13 @@ class Server:
     def _check(self, request: Message, client: socket.socket) -> Message:
         """Run code that checks something: a fork of its own, read-only on copies of the files it is given."""
         place = tempfile.mkdtemp(prefix=f"{self._ground.name}-")
+        uid = self._free_uid(place)
         try:
-            for name, source in request["files"].items():
-                target = os.path.join(place, name)
-                os.makedirs(os.path.dirname(target), exist_ok=True)
-                shutil.copyfile(source, target)
-            _make_readable(place)
-            name = f"check-{secrets.token_hex(6)}"
             limits, seed = request["limits"], request["seed"]
+            copies.make(request["files"], place, limits["disk_bytes"], uid)
+            name = f"check-{secrets.token_hex(6)}"
             spec = Spec(name, place, writable=False, seed=seed, disallowed_imports=(), limits=limits)
-            session = Session(spec, self._ground, self._free_uid(place))
+            session = Session(spec, self._ground, uid)
             try:
                 outbox = Outbox(client)
                 result = CellRun(session, {**request, "checkpoint": "off", "limits": {}}, outbox).run()
@@ -188,6 +204,7 @@ class Server:
                 session.close()
             return {"result": result}
         finally:
+            self._uids_taken.discard(uid)
             folder.remove(place)
 
     def _interrupt(self, request: Message, _client: socket.socket) -> Message:
@@ -199,24 +216,37 @@ class Server:
     def _reset(self, request: Message, _client: socket.socket) -> Message:
         session = self._session(request["session"])
         with session.busy:
-            session.restart()
+            try:
+                session.restart()
+            except BaseException:
+                self._forget(session)
+                raise
         return {"info": session.info()}
 
     def _close(self, request: Message, _client: socket.socket) -> Message:
-        with self._lock:
-            session = self._sessions.pop(request["session"], None)
+        session = self._sessions.get(request["session"])
         if session is not None:
-            session.close()
+            self._end(session)
         return {"was_open": session is not None}
 
+    def _end(self, session: Session) -> None:
+        """Stop what it runs, wait for that, and forget it."""
+        if session.running is not None:
+            session.running.stop()
+        is_free = session.busy.acquire(timeout=_CLOSE_S)
+        try:
+            self._forget(session)
+        finally:
+            if is_free:
+                session.busy.release()
+
     def _stop(self, _request: Message, _client: socket.socket) -> Message:
-        with self._lock:
-            count = len(self._sessions)
-        self.close()
-        self._sessions.clear()
+        sessions = list(self._sessions.values())
+        for session in sessions:
+            self._end(session)
         os.unlink(self._listener.getsockname())  # the next client starts a host of its own
         self._stopping.set()
-        return {"closed": count}
+        return {"closed": len(sessions)}
 
     def _session(self, name: str) -> Session:
         session = self._sessions.get(name)
@@ -233,30 +263,37 @@ class Server:
             if self._sessions.get(session.spec.name) is session:
                 del self._sessions[session.spec.name]
         session.close()
+        self._uids_taken.discard(session.uid)
 
     def _free_uid(self, work: str) -> int | None:
         """The user a work directory belongs to already, or one that no other session has."""
         if not self._ground.uids:
             return None
-        taken = {session.uid for session in self._sessions.values()}
         owner = os.stat(work).st_uid
-        if owner in self._ground.uids and owner not in taken:
-            return owner
-        return next(uid for uid in _shuffled(self._ground.uids) if uid not in taken)
+        with self._lock:
+            candidates = itertools.chain([owner] if owner in self._ground.uids else [], _shuffled(self._ground.uids))
+            uid = next(uid for uid in candidates if uid not in self._uids_taken)
+            self._uids_taken.add(uid)
+        return uid
 
     def _sweep(self) -> None:
         """Close what was idle too long, or grew between its cells."""
         for session in list(self._sessions.values()):
             if session.busy.acquire(blocking=False):
                 try:
-                    now = time.monotonic()
-                    if now - session.used_at > self._patience.session_idle_s:
+                    if why := self._why_close(session):
+                        print(f"{session.spec.name}: closed: {why}", file=sys.stderr, flush=True)
                         self._forget(session)
-                    elif exceeded := Watchdog(session, session.spec.limits, 0).memory_exceeded():
-                        print(f"{session.spec.name}: closed while idle: {exceeded[1]}", file=sys.stderr, flush=True)
-                        self._forget(session)
+                except Exception:  # one session's trouble is not the others'
+                    traceback.print_exc()
                 finally:
                     session.busy.release()
+
+    def _why_close(self, session: Session) -> str:
+        if time.monotonic() - session.used_at > self._patience.session_idle_s:
+            return "it was idle too long"
+        exceeded = Watchdog(session, session.spec.limits).exceeded_while_idle()
+        return f"while idle, {exceeded[0]}: {exceeded[1]}" if exceeded else ""
 
     def _is_over(self) -> bool:
         with self._lock:
@@ -272,13 +309,6 @@ def _is_welcome(client: socket.socket) -> bool:
     return struct.unpack("3i", credentials)[1] in (os.geteuid(), 0)
 
 
-def _make_readable(place: str) -> None:
-    for path, folders, names in os.walk(place):
-        for name in (*folders, *names):
-            os.chmod(os.path.join(path, name), 0o555 if name in folders else 0o444)
-    os.chmod(place, 0o555)  # noqa: S103  (a session's user reads what is in it)
-
-
-def _shuffled(uids: range) -> Any:  # Any: an endless iterator of numbers
+def _shuffled(uids: range) -> Iterator[int]:
     while True:
         yield uids[secrets.randbelow(len(uids))]

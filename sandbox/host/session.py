@@ -63,6 +63,8 @@ class Interruptible(Protocol):
 
     def interrupt(self) -> None: ...
 
+    def stop(self) -> None: ...
+
 
 class Session:
     """Holds what a session has: work directory, user, scratch folder, control group, crew. One cell runs at a time.
@@ -81,13 +83,16 @@ class Session:
         self.running: Interruptible | None = None
         self._is_closed = False
         self.group: Group | None = None
+        self.disk_excess_bytes = 0
+        """What the disk watch saw when it last stopped a cell: as long as it shrinks, cells may go on."""
+        self.is_closing = False
         self._work_lock = _lock_folder(spec.work)
-        self.observer = Observer(spec.work)
         self._files: dict[str, folder.Signature] | None = None
         self.wakeup = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         """Wakes whoever follows this session's cell."""
         self.scratch = tempfile.mkdtemp(prefix=f"{ground.name}-")
         self._crew: Crew | None = None
+        self.observer: Observer = Observer(self._work_lock)
         try:
             self._prepare()
             self._crew = self._hire()
@@ -127,13 +132,15 @@ class Session:
         if self._is_closed:
             return
         self._is_closed = True
-        self._end_processes()
-        if self.group:
-            self.group.remove()
-        self.observer.close()
-        os.close(self.wakeup)
-        folder.remove(self.scratch)
-        os.close(self._work_lock)
+        try:
+            self._end_processes()
+            if self.group:
+                self.group.remove()
+            self.observer.close()
+            folder.remove(self.scratch)
+        finally:
+            os.close(self.wakeup)
+            os.close(self._work_lock)
 
     def info(self) -> Message:
         return {
@@ -157,7 +164,10 @@ class Session:
             "enclosure": asdict(self._enclosure()),
             "seed": self.spec.seed,
             "disallowed_imports": list(self.spec.disallowed_imports),
+            "display_bytes": self.spec.limits["display_bytes"],
         }
+        if self.spec.writable:  # a cell may have shut itself out
+            os.chmod(self._work_lock, os.fstat(self._work_lock).st_mode & 0o7777 | 0o700)
         return Crew(self.ground.zygote, request, self.group)
 
     def _end_processes(self) -> None:

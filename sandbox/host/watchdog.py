@@ -17,9 +17,8 @@ Exceeded = tuple[Literal["memory", "disk", "cpu", "processes"], str]
 class Watchdog:
     """Memory where no control group limits it; disk, cpu time and processes always."""
 
-    def __init__(self, session: Session, limits: dict[str, Any], disk_bytes: int) -> None:  # Any: JSON numbers
+    def __init__(self, session: Session, limits: dict[str, Any]) -> None:  # Any: JSON numbers
         self._session = session
-        self._disk_before = disk_bytes
         self._limits = limits
         self._ooms_before = session.group.oom_kills() if session.group else 0
         self._next_disk_at = 0.0
@@ -34,10 +33,12 @@ class Watchdog:
             return None
         self._next_at = now + _EVERY_S
         pids = [*processes.below(self._session.crew.keeper)]
-        return self._memory(pids) or self._processes(pids) or self._cpu(pids) or self._disk(now)
+        return self._memory(pids) or self._processes(pids) or self._cpu(pids) or self._disk(now, pids)
 
-    def memory_exceeded(self) -> Exceeded | None:
-        return self._memory([*processes.below(self._session.crew.keeper)])
+    def exceeded_while_idle(self) -> Exceeded | None:
+        """The same between cells, for what a thread of the session's may do then."""
+        pids = [*processes.below(self._session.crew.keeper)]
+        return self._memory(pids) or self._disk(time.monotonic(), pids)
 
     def has_oom_killed(self) -> bool:
         """Whether the kernel killed for want of memory since this began."""
@@ -55,8 +56,9 @@ class Watchdog:
             self._session.has_cgroup_memory
         ):  # a program of the cell's may have been killed, while the cell itself goes on
             return ("memory", self.memory_text()) if self.has_oom_killed() else None
-        used = sum(max(0, processes.anonymous_bytes(pid) - self._session.crew.baseline_bytes) for pid in pids)
+        total = sum(map(processes.anonymous_bytes, pids))
         limit = self._limits["memory_bytes"]
+        used = max(0, total - self._session.crew.baseline_bytes)
         if used > limit and len(pids) > 1:  # forks share pages: count them exactly before a cell dies for it
             used = sum(map(processes.proportional_bytes, pids))
         self.memory_bytes = max(self.memory_bytes, used)
@@ -76,19 +78,21 @@ class Watchdog:
         used = sum(seconds - self._cpu_before[pid] for pid, seconds in seen.items())
         return ("cpu", f"{used:.1f} s of processor time used, {limit:g} s allowed") if used > limit else None
 
-    def _disk(self, now: float) -> Exceeded | None:
+    def _disk(self, now: float, pids: list[int]) -> Exceeded | None:
         if now < self._next_disk_at:
             return None
         began = time.monotonic()
         try:
             with self._session.observer.aside():
                 used = folder.disk_bytes(self._session.spec.work, self._session.scratch)
-        except folder.TooDeep:
-            return "disk", "folders nest deeper than a path can name"
+                used += processes.unlinked_bytes(pids)
+        except folder.CannotLook:
+            return "disk", "a folder is shut or nests too deep to be looked into"
         self._next_disk_at = now + max(_DISK_EVERY_S, (time.monotonic() - began) * _SHARE_OF_TIME)
         limit = self._limits["disk_bytes"]
         # A session that is above its limit may still delete.
-        if used > limit and used > self._disk_before:
+        if used > max(limit, self._session.disk_excess_bytes):
+            self._session.disk_excess_bytes = used
             return "disk", f"{_mb(used)} used, {_mb(limit)} allowed"
         return None
 

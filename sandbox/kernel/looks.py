@@ -10,7 +10,8 @@ import socket
 import sys
 from collections.abc import Iterator
 
-_A_PATH = re.compile(r"(?:[\w@%+=,~ -][\w@%+=,.~ -]*/)*[\w@%+=,.~ -]*(?:/|\.\w{1,8})")
+_NAME = r"[\w@%+=,~ -][\w@%+=,.~ -]*"
+_A_PATH = re.compile(rf"(?:{_NAME}/)*{_NAME}(?:/|\.\w{{1,8}})")
 _MOST = 200
 
 
@@ -61,7 +62,7 @@ class Looks:
 
     def _inside(self, path: str) -> str | None:
         """The path as seen from the work directory, if it is beneath it."""
-        relative = os.path.relpath(path, self._work) if os.path.isabs(path) else os.path.normpath(path)
+        relative = os.path.relpath(path, self._work)  # from wherever the cell is
         return None if relative == ".." or relative.startswith("../") else relative
 
 

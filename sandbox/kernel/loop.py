@@ -8,10 +8,11 @@ import random
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from sandbox.frames import Message, receive_packets, send_packets
+from sandbox.frames import Message, receive_packets, send_packets, to_json
 from sandbox.kernel import shell as shells
 from sandbox.kernel.import_policy import ImportNotAllowed, LibraryLost, check_imports, check_lost
 from sandbox.kernel.kindness import be_kind
@@ -24,9 +25,11 @@ _SEED_BITS = 32
 class Kernel:
     """One session's variables and the socket through which its cells come."""
 
-    def __init__(self, channel: socket.socket, shell: CellShell, request: Message) -> None:
+    def __init__(self, channel: socket.socket, shell: CellShell, request: Message, streams: Sequence[int]) -> None:
         self._channel = channel
         self._shell = shell
+        self._display_bytes: int = request["display_bytes"]
+        self._streams = streams
         self._disallowed = frozenset(request["disallowed_imports"])
         self._looks = Looks(os.getcwd())
         self._pid = os.getpid()
@@ -35,6 +38,7 @@ class Kernel:
         shell.report = self._report
 
     def serve(self) -> NoReturn:
+        self._await("start")
         self._send({"frame": "ready", "pid": self._pid})
         while True:
             request = receive_packets(self._channel)
@@ -61,6 +65,8 @@ class Kernel:
     def _execute(self, code: str) -> Message:
         shell = self._shell
         shell.traceback_lines = []
+        for number, kept in enumerate(self._streams):
+            os.dup2(kept, number)  # an earlier cell may have closed or redirected it
         result: Any = None  # Any: IPython's
         try:
             tree = _parse(shell, code)
@@ -112,17 +118,27 @@ class Kernel:
         self._send({"frame": "copy", "pid": os.getpid()})
         os.close(told)
         os.close(tell)
-        request = receive_packets(self._channel)
-        if request is None or request["op"] != "resume":
-            os._exit(0)
+        request = self._await("resume")
         self._pid = os.getpid()
         self._lost_libraries = frozenset(request["lost_libraries"])
         self._send({"frame": "ready", "pid": self._pid})
 
+    def _await(self, word: str) -> Message:
+        """Wait for this word; what else still lies in the socket was meant for a kernel that is dead."""
+        while (request := receive_packets(self._channel)) is not None:
+            if request["op"] == word:
+                return request
+        os._exit(0)
+
     def _report(self, kind: str, content: dict[str, Any]) -> None:
         if os.getpid() == self._pid:
             shells.flush()
-            self._send({"frame": "output", "output": {"output_type": kind, **content}})
+            message = {"frame": "output", "output": {"output_type": kind, **content}}
+            if (size := len(to_json(message))) > self._display_bytes:
+                note = f"a display of {size} bytes was left out: more than a cell may show"
+                left_out = {"output_type": kind, "data": {"text/plain": note}, "metadata": {"truncated": size}}
+                message = {"frame": "output", "output": {**content, **left_out}}
+            self._send(message)
 
     def _send(self, message: Message) -> None:
         send_packets(self._channel, message)
@@ -132,18 +148,15 @@ def serve(channel: socket.socket, stdout: int, stderr: int, shell: CellShell, re
     """Become a session's kernel."""
     os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with open(os.devnull, "rb") as nothing:
-        os.dup2(nothing.fileno(), 0)
-    os.dup2(stdout, 1)
-    os.dup2(stderr, 2)
-    os.close(stdout)
-    os.close(stderr)
+    streams = (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), stdout, stderr)
+    for number, descriptor in enumerate(streams):
+        os.dup2(descriptor, number)
     sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
     sys.path[:] = [*(entry for entry in sys.path if entry), ""]  # a cell's own modules, after all others
     _reseed(request["seed"])
     be_kind()
-    Kernel(channel, shell, request).serve()
+    Kernel(channel, shell, request, streams).serve()
 
 
 def _reseed(seed: int) -> None:

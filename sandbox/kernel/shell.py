@@ -24,6 +24,8 @@ Report = Callable[[str, dict[str, Any]], None]
 
 _INLINE = "module://matplotlib_inline.backend_inline"
 _CACHED_RESULTS = 100
+_MOST_TEXT = 20_000
+_MOST_LINES = 200
 
 
 def _ignore(_kind: str, _content: dict[str, Any]) -> None:
@@ -38,6 +40,13 @@ class CellShell(InteractiveShell):
 
     def _showtraceback(self, etype: type[BaseException], evalue: BaseException, stb: list[str]) -> None:  # noqa: ARG002
         self.traceback_lines = stb
+
+    def enable_gui(self, gui: object = None) -> None:
+        """There is no window to wait for: `%matplotlib inline` is how it is anyway."""
+
+    def ask_exit(self) -> None:
+        """`exit` in a cell: the session is its caller's to close."""
+        print("a cell cannot end its session")
 
 
 class _Publisher(DisplayPublisher):
@@ -88,6 +97,7 @@ def make_shell() -> CellShell:
     shell.system = shell.system_raw  # other ways want a terminal
     formatter = cast("DisplayFormatter", shell.display_formatter)
     formatter.formatters[TABLE_MIME] = TableFormatter(parent=formatter)
+    warnings.filterwarnings("ignore", message="To exit: use")  # of no use to a cell that calls sys.exit
     activate_matplotlib(_INLINE)
     configure_inline_support(shell, _INLINE)
     return shell
@@ -100,9 +110,9 @@ def describe(shell: CellShell, error: BaseException) -> dict[str, Any]:
         lines = traceback.format_exception(error)
     return {
         "ename": type(error).__name__,
-        "evalue": _safe_str(error),
-        "traceback": lines,
-        "errno": error.errno if isinstance(error, OSError) else None,
+        "evalue": _safe_str(error)[:_MOST_TEXT],
+        "traceback": [str(line)[:_MOST_TEXT] for line in lines[-_MOST_LINES:]],
+        "errno": number if isinstance(number := getattr(error, "errno", None), int) else None,
     }
 
 

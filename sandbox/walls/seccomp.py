@@ -26,7 +26,7 @@ from sandbox.linux import (
 _FREE = """
 access alarm arch_prctl brk capget chdir clock_getres clock_gettime clock_nanosleep close close_range copy_file_range
 dup dup2 dup3 epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2 execve
-execveat exit exit_group faccessat faccessat2 fadvise64 fallocate fchdir fcntl fdatasync fgetxattr flistxattr flock
+execveat exit exit_group faccessat faccessat2 fadvise64 fallocate fchdir fdatasync fgetxattr flistxattr flock
 fstat fstatfs fsync ftruncate futex futex_wait futex_waitv futex_wake get_mempolicy get_robust_list getcpu getcwd
 getdents getdents64 getegid geteuid getgid getgroups getitimer getpeername getpgid getpgrp getpid getppid getpriority
 getrandom getresgid getresuid getrlimit getrusage getsid getsockname getsockopt gettid gettimeofday getuid getxattr
@@ -64,6 +64,17 @@ _TERMINAL_QUESTIONS = (
     0x5451,
 )  # TCGETS GWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX
 _CLONE_FILE = 0x40049409  # FICLONE
+_FILE_COMMANDS = (
+    *range(8),
+    36,
+    37,
+    38,
+    1030,
+    1031,
+    1032,
+    1033,
+    1034,
+)  # descriptors, locks, pipe sizes, seals: no leases
 
 Filter = bytes
 """A compiled program, ready to load."""
@@ -130,6 +141,8 @@ def _allowed(leave: Leave) -> Iterator[tuple[str | int, tuple[pyseccomp.Arg, ...
     )  # unix streams: they have no addresses
     for request in (*_TERMINAL_QUESTIONS, _CLONE_FILE):
         yield "ioctl", (_is(1, request),)
+    for command in _FILE_COMMANDS:
+        yield "fcntl", (_is(1, command),)
     for name, flags in (("open", 1), ("openat", 2)):
         yield name, (_without(flags, _CREATES),)
         yield name, (_without(flags + 1, _SET_ID_BITS),)

@@ -242,15 +242,17 @@ def test_the_environment_is_empty_of_ours(desk: Desk, monkeypatch: pytest.Monkey
     assert "PARTNER" not in text
 
 
-def test_no_descriptor_is_inherited_but_its_own(desk: Desk) -> None:
-    """stdin, stdout, stderr, and what the kernel itself needs; none leads to a file outside."""
+def test_no_descriptor_is_shared_between_sessions(place: Place) -> None:
+    """What is open in one session is open in no other: nothing of the zygote's is left, and each has its own."""
     code = (
-        "import os, stat\nkinds = {}\nfor fd in range(3, 256):\n    try:\n        kinds[fd] = stat.S_IFMT(os.fstat(fd).st_mode)\n"
-        "    except OSError:\n        pass\nsorted(set(kinds.values()) - {stat.S_IFSOCK, stat.S_IFIFO}), len(kinds)"
+        "import os, stat\nfound = []\nfor fd in range(3, 512):\n    try:\n        s = os.fstat(fd)\n    except OSError:\n        continue\n"
+        "    found.append((fd, stat.S_IFMT(s.st_mode), s.st_ino))\nfound"
     )
-    strange, count = eval(desk.value(code, checkpoint="off"))  # noqa: S307  (our own cell's numbers)
-    assert strange == []
-    assert count <= 4
+    with place.session() as one, place.session() as other:
+        first, second = (eval(desk.value(code, checkpoint="off")) for desk in (one, other))  # noqa: S307  (our own cell)
+    inodes = [{inode for _, kind, inode in found if kind != 0o020000} for found in (first, second)]  # but /dev/null
+    assert inodes[0].isdisjoint(inodes[1])
+    assert len(first) <= 4
 
 
 def test_descriptors_sent_to_the_host_go_nowhere(desk: Desk) -> None:
