@@ -194,7 +194,11 @@ class CellRun:
                 raise ValueError(f"a frame that means nothing: {str(message)[:80]}")
 
     def _show(self, output: Message, size: int) -> None:
-        self._display["total"] += size
+        match output.get("metadata"):
+            case {"truncated": int(left_out)}:  # the kernel itself left it out
+                self._display["total"] += left_out
+            case _:
+                self._display["total"] += size
         if size > self._display_left:
             note = f"a display of {size} bytes was left out: more than this cell may show"
             output = {"output_type": "display_data", "data": {"text/plain": note}, "metadata": {"truncated": True}}
