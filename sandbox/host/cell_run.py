@@ -2,22 +2,19 @@
 
 import os
 import select
-import signal
 import time
-from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from sandbox import failure
 from sandbox.frames import STDERR, STDOUT, Message, TooLarge, send_packets
 from sandbox.host import folder, processes
+from sandbox.host.answer import is_answer, texts
 from sandbox.host.outbox import Capture, Outbox
 from sandbox.host.session import Session
+from sandbox.host.stopping import AT_ONCE_S, SOON_S, Stopping
 from sandbox.host.watchdog import Watchdog
 
-_SECOND_INTERRUPT_S: Final = 2.0
-_LAST_CHANCE_S: Final = 1.0
-_AT_ONCE_S: Final = 0.5
 _TICK_MS: Final = 100
 _READ_BYTES: Final = 1 << 20
 _STATUS_S: Final = 2.0
@@ -52,13 +49,9 @@ class CellRun:
         with suppress(BlockingIOError):
             os.eventfd_read(session.wakeup)  # an interrupt that came too late for the cell it was meant for
         self._done: Message | None = None
-        self._is_dead = self._is_killed = False
+        self._is_dead = False
         self._is_keeper_gone = False
-        self._stopped_for: failure.Stop | None = None
-        self._stop_text = ""
-        self._kill_at = float("inf")
-        self._interrupt_again_at = float("inf")
-        self._interrupts = 0
+        self._stopping = Stopping(session.crew.kernel)
         self._small_reads = 0
         self._statuses: dict[int, int] = {}
 
@@ -92,12 +85,12 @@ class CellRun:
             "stdout": self._streams[STDOUT].figures(),
             "stderr": self._streams[STDERR].figures(),
             "display": {**self._display, "truncated": self._display["total"] > self._display["captured"]},
-            "created": _texts(changes.created),
-            "changed": _texts(changes.changed),
-            "deleted": _texts(changes.deleted),
-            "read": _texts({*observed.read, *(path for path in done["appended"] if path in self._before)}),
-            "listed": _texts({*observed.listed, *done["listed"]}),
-            "missed": _texts(path for path in done["missed"] if path not in changes.created),
+            "created": texts(changes.created),
+            "changed": texts(changes.changed),
+            "deleted": texts(changes.deleted),
+            "read": texts({*observed.read, *(path for path in done["appended"] if path in self._before)}),
+            "listed": texts({*observed.listed, *done["listed"]}),
+            "missed": texts(path for path in done["missed"] if path not in changes.created),
             "observed_all": observed.is_complete and self._done is not None,
             "killed_processes": killed,
             "memory_bytes": self._watchdog.memory_bytes,
@@ -163,9 +156,9 @@ class CellRun:
             self._read_base(poll)
         elif descriptor == session.wakeup:
             os.eventfd_read(session.wakeup)
-            self._stop("interrupted", "interrupted by its caller")
+            self._stopping.begin("interrupted", "interrupted by its caller")
         elif self._outbox.handle(event, poll):
-            self._stop("interrupted", "its caller went away")
+            self._stopping.begin("interrupted", "its caller went away")
 
     def _read_channel(self) -> None:
         """Frames of the kernel's. Another process that speaks for it counts for nothing."""
@@ -181,14 +174,14 @@ class CellRun:
         except (EOFError, ConnectionResetError):
             self._is_dead = True
         except (TooLarge, ValueError, KeyError, TypeError) as error:
-            self._stop("forgery", f"the cell wrote to the kernel's own socket: {error}", within_s=0)
+            self._stopping.begin("forgery", f"the cell wrote to the kernel's own socket: {error}", AT_ONCE_S)
 
     def _take(self, message: Message) -> None:
         match message:
             case {"frame": "output", "output": {"output_type": str(), "data": dict()} as output}:
                 self._show(output, self._session.crew.channel_reader.last_bytes)
-            case {"frame": "done", "id": int(number)} if _is_answer(message):
-                if number == self._session.cell_number and not self._is_killed:
+            case {"frame": "done", "id": int(number)} if is_answer(message):
+                if number == self._session.cell_number and not self._stopping.has_killed:
                     self._done = message
             case _:
                 raise ValueError(f"a frame that means nothing: {str(message)[:80]}")
@@ -236,44 +229,16 @@ class CellRun:
 
     def _tick(self) -> None:
         now = time.monotonic()
-        if self._stopped_for is None:
+        if self._stopping.reason is None:
             if now >= self._deadline:
-                self._stop("timeout", f"still running after {self._timeout_s:g} s")
+                self._stopping.begin("timeout", f"still running after {self._timeout_s:g} s")
             elif exceeded := self._watchdog.exceeded(now):
                 reason, text = exceeded
-                self._stop(reason, text, within_s=0 if reason == "memory" else _AT_ONCE_S)
-        if now >= self._interrupt_again_at:
-            self._signal_cell()
-            self._interrupt_again_at = float("inf")
-        if now >= self._kill_at:
-            self._kill_at = float("inf")
-            self._is_killed = True  # from here on only its death counts, whatever it still says
-            processes.kill(self._session.crew.kernel)
-
-    def _stop(self, reason: failure.Stop, text: str, within_s: float = _SECOND_INTERRUPT_S + _LAST_CHANCE_S) -> None:
-        """Begin to stop the cell: SIGINT, SIGINT again, SIGKILL; or sooner."""
-        if self._stopped_for is not None:
-            return
-        self._stopped_for, self._stop_text = reason, text
-        now = time.monotonic()
-        self._kill_at = now + within_s
-        if within_s > 0:
-            self._signal_cell()
-        else:
-            self._tick()
-        if within_s > _SECOND_INTERRUPT_S:
-            self._interrupt_again_at = now + _SECOND_INTERRUPT_S
-
-    def _signal_cell(self) -> None:
-        """The kernel and what it started: a program that it waits for must hear it too."""
-        self._interrupts += 1
-        try:
-            os.killpg(self._session.crew.kernel, signal.SIGINT)
-        except (ProcessLookupError, PermissionError):
-            processes.kill(self._session.crew.kernel, signal.SIGINT)
+                self._stopping.begin(reason, text, AT_ONCE_S if reason == "memory" else SOON_S)
+        self._stopping.go_on(now)
 
     def _wait_ms(self) -> int:
-        soonest = min(self._deadline, self._kill_at, self._interrupt_again_at)
+        soonest = min(self._deadline, self._stopping.next_at)
         return max(0, min(_TICK_MS, int((soonest - time.monotonic()) * 1000) + 1))
 
     def _clear_up(self) -> int:
@@ -289,18 +254,14 @@ class CellRun:
     def _evidence(self) -> failure.Evidence:
         error: Message = (self._done or {}).get("error") or {}
         oom_killed = self._watchdog.has_oom_killed()
-        how = {0: "", 1: " (interrupted)", 2: " (interrupted twice)"}[min(2, self._interrupts)]
-        if self._is_dead and self._stopped_for is not None:
-            how = " (interrupted twice, then killed)" if self._interrupts > 1 else " (killed)"
-        text = self._stop_text + (how if self._stopped_for in ("timeout", "interrupted") else "")
         return failure.Evidence(
             error_name=error.get("ename"),
             error_number=error.get("errno"),
             error_text=str(error.get("evalue", "")),
             has_answered=self._done is not None,
             was_dead=self._was_dead,
-            stopped_for=self._stopped_for if self._is_dead or error else None,
-            stop_text=text or (self._watchdog.memory_text() if oom_killed else ""),
+            stopped_for=self._stopping.reason if self._is_dead or error else None,
+            stop_text=self._stopping.text() or (self._watchdog.memory_text() if oom_killed else ""),
             wait_status=self._status() if self._is_dead else None,
             was_oom_killed=oom_killed,
         )
@@ -352,32 +313,3 @@ class CellRun:
             if received[1].get("frame") == "copy" and session.crew.copy is None and self._may_leave_copy:
                 session.crew.keep_copy(received[0])
         session.crew.channel_reader.forget()
-
-
-def _is_answer(message: Message) -> bool:
-    """Whether a kernel's last word has the shape it must have: a cell may have written it."""
-    error = message.get("error")
-    return (
-        isinstance(message.get("ok"), bool)
-        and isinstance(message.get("checkpoint"), str)
-        and isinstance(message.get("execution_count"), int)
-        and all(_is_texts(message.get(name)) for name in ("missed", "listed", "appended"))
-        and (error is None or _is_error(error))
-    )
-
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in cast("list[object]", value))
-
-
-def _is_error(value: object) -> bool:
-    match value:
-        case {"ename": str(), "evalue": str(), "errno": int() | None}:
-            return _is_texts(cast("Message", value).get("traceback"))
-        case _:
-            return False
-
-
-def _texts(paths: Iterable[str]) -> list[str]:
-    """Paths as text: a name's bytes that are none are spelt out."""
-    return sorted(path.encode("utf-8", "surrogatepass").decode("utf-8", "backslashreplace") for path in paths)

@@ -25,6 +25,7 @@ _UIDS: Final = range(1_900_000_000, 1_900_100_000)
 _FEW_UIDS: Final = range(60_706, 61_184)
 """The same, where only 65,536 users exist: in a container with a user namespace of its own."""
 _ENOUGH: Final = 1 << 30
+_ZYGOTE_DIED: Final = 70
 
 
 def lay(configuration: Message) -> Ground:
@@ -39,7 +40,7 @@ def lay(configuration: Message) -> Ground:
     own = tempfile.mkdtemp(prefix=f"{name}-")
     atexit.register(remove, own)
     try:
-        zygote = ZygoteLink(own, on_death=lambda: os._exit(70))
+        zygote = ZygoteLink(own, on_death=lambda: _end(own))
     except ZygoteDied as died:
         raise Refusal("SandboxFailed", f"the sandbox's libraries did not load: {died}", "run `make install`") from died
     offered = min(zygote.ready["landlock_abi"], configuration["landlock_abi_max"])
@@ -56,6 +57,12 @@ def lay(configuration: Message) -> Ground:
         memory_by=_memory_by(hierarchies, name),
     )
     return _with_walls(ground, own)
+
+
+def _end(own: str) -> None:
+    """Without a zygote there is no host: every session's keeper notices, and the next client starts anew."""
+    remove(own)
+    os._exit(_ZYGOTE_DIED)
 
 
 def _with_walls(ground: Ground, own: str) -> Ground:
