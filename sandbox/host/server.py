@@ -141,7 +141,12 @@ class Server:
             existing = self._sessions.get(spec.name)
             if existing is None:
                 self._refuse_nesting(spec.work)
-                session = Session(spec, self._ground, self._free_uid(spec.work))
+                uid = self._free_uid(spec.work)
+                try:
+                    session = Session(spec, self._ground, uid)
+                except BaseException:
+                    self._uids_taken.discard(uid)
+                    raise
                 with self._lock:
                     self._sessions[spec.name] = session
                 return {"info": session.info(), "is_new": True}
