@@ -98,11 +98,14 @@ def anonymous_bytes(pid: int) -> int:
     return 0
 
 
-def proportional_bytes(pid: int) -> int:
-    """The same with what is shared divided among those who share it; slower to find out."""
+def proportional_bytes(pid: int, baseline: int) -> int:
+    """The same with what is shared divided among those who share it; slower to find out.
+
+    Root in a container may not look so closely: there each process is forgiven what a fresh kernel has.
+    """
     with suppress(OSError):
         return _kilobytes(f"/proc/{pid}/smaps_rollup", b"Pss_Anon:", b"Pss_Shmem:")
-    return anonymous_bytes(pid)
+    return max(0, anonymous_bytes(pid) - baseline)
 
 
 def unlinked_bytes(pids: Iterable[int]) -> int:

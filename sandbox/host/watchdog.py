@@ -60,7 +60,7 @@ class Watchdog:
         limit = self._limits["memory_bytes"]
         used = max(0, total - self._session.crew.baseline_bytes)
         if used > limit and len(pids) > 1:  # forks share pages: count them exactly before a cell dies for it
-            used = sum(map(processes.proportional_bytes, pids))
+            used = sum(processes.proportional_bytes(pid, self._session.crew.baseline_bytes) for pid in pids)
         self.memory_bytes = max(self.memory_bytes, used)
         return ("memory", self.memory_text()) if used > limit else None
 

@@ -243,4 +243,4 @@ def test_many_sessions_leave_nothing(shared: Place) -> None:
     for _ in range(30):
         with shared.session() as desk:
             desk.session.run(Cell(code="import os; os._exit(1)"))
-    assert eventually(lambda: footprint() == before), (before, footprint())
+    assert eventually(lambda: all(now <= then for now, then in zip(footprint(), before, strict=True)))
