@@ -99,10 +99,14 @@ class Kernel:
             return "", None  # the session's first process can fork what this one was until now
         if policy == "auto" and len(sys._current_frames()) > 1:
             return "off: a thread of the session's is running, and threads do not survive a copy", None
+        told = tell = -1
         try:
             told, tell = os.pipe()
             copy = os.fork()
         except OSError as error:
+            for descriptor in (told, tell):
+                if descriptor >= 0:
+                    os.close(descriptor)
             return f"off: no copy could be made: {error.strerror}", None
         if copy == 0:
             self._wait_as_copy(told, tell)
