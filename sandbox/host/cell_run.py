@@ -144,8 +144,8 @@ class CellRun:
     def _handle(self, descriptor: int, event: int, poll: select.poll) -> None:
         session = self._session
         if descriptor == session.crew.channel.fileno():
-            self._drain()  # what was printed before a display stands before it
-            self._read_channel()
+            self._small_reads = 0
+            self._read_channel()  # first: a display was sent before whatever has been printed and not been read yet
         elif descriptor == session.crew.stdout:
             self._read_stream(STDOUT)
         elif descriptor == session.crew.stderr:

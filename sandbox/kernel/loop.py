@@ -3,11 +3,14 @@
 # pyright: basic, reportMissingImports=false
 
 import ast
+import fcntl
 import os
 import random
 import signal
 import socket
 import sys
+import termios
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -20,6 +23,8 @@ from sandbox.kernel.looks import Looks
 from sandbox.kernel.shell import CellShell
 
 _SEED_BITS = 32
+_READ_S = 1.0
+_SOON_S = 0.00005
 
 
 class Kernel:
@@ -137,12 +142,20 @@ class Kernel:
     def _report(self, kind: str, content: dict[str, Any]) -> None:
         if os.getpid() == self._pid:
             shells.flush()
+            self._let_host_read()
             message = {"frame": "output", "output": {"output_type": kind, **content}}
             if (size := len(to_json(message))) > self._display_bytes:
                 note = f"a display of {size} bytes was left out: more than a cell may show"
                 left_out = {"output_type": kind, "data": {"text/plain": note}, "metadata": {"truncated": size}}
                 message = {"frame": "output", "output": {**content, **left_out}}
             self._send(message)
+
+    def _let_host_read(self) -> None:
+        """Wait until what was printed has been read: a display comes after it, and before what is printed next."""
+        until = time.monotonic() + _READ_S
+        for stream in self._streams[1:]:
+            while _waiting_bytes(stream) and time.monotonic() < until:
+                time.sleep(_SOON_S)
 
     def _send(self, message: Message) -> None:
         send_packets(self._channel, message)
@@ -161,6 +174,10 @@ def serve(channel: socket.socket, stdout: int, stderr: int, shell: CellShell, re
     _reseed(request["seed"])
     be_kind()
     Kernel(channel, shell, request, streams).serve()
+
+
+def _waiting_bytes(pipe: int) -> int:
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def _reseed(seed: int) -> None:
