@@ -36,8 +36,6 @@ def test_a_fork_bomb_is_contained(place: Place) -> None:
         result = desk.run("import os\nwhile True:\n    os.fork()")
         assert result.cause in ("limit", "timeout"), result.detail
         assert desk.value("x", timeout_s=30) == "41"
-        left = desk.run("import os\nprint(sum(1 for _ in range(1)))")
-        assert left.ok
 
 
 def test_too_many_threads_are_a_limit(place: Place) -> None:

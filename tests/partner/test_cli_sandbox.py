@@ -150,4 +150,4 @@ def test_cells_from_the_keyboard(folder: Path) -> None:
     os.close(parent)
     os.close(child)
     assert process.returncode == 0
-    assert out.decode().split()[-1] == "42" or "42" in out.decode()
+    assert "42" in out.decode().split()
