@@ -45,6 +45,16 @@ class StepDone(Frozen):
         default_factory=dict, description="What is no plain file, and why it was passed over."
     )
     next_steps: tuple[str, ...] = Field(default=(), description="What comes next, as the recipe or the caller says.")
+    source: str = Field(default="", description="The code that was run, whole.")
+    code: str = Field(default="", description="The fixed code of a refusal; empty when there is a result.")
+    cause: str = Field(default="", description="Why a cell did not end well, in the sandbox's word for it.")
+    detail: str = Field(default="", description="Why it did not do what was asked, as a sentence.")
+    stderr: str = Field(default="", description="The end of what a cell printed on stderr.")
+    killed_processes: int = Field(default=0, description="Processes that a cell left behind and that were ended.", ge=0)
+    results: int | None = Field(default=None, description="How many results a search brought.", ge=0)
+    expects: dict[str, JsonValue] = Field(
+        default_factory=dict, description="What was expected of it, as the Evaluator reads it."
+    )
 
 
 class StepEvaluated(Frozen):

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -41,6 +41,14 @@ class Call:
     cached: bool = False
     seconds: float = 0.0
     next_steps: tuple[str, ...] = ()
+    source: str = ""
+    code: str = ""
+    cause: str = ""
+    detail: str = ""
+    stderr: str = ""
+    killed_processes: int = 0
+    results: int | None = None
+    expects: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
 
 
 def open_workspace(folder: Path) -> Workspace:
@@ -92,17 +100,10 @@ class RunRecord:
             found = changes(seen, self.state)
             done = StepDone(
                 step=self.state.next_step,
-                tool=call.tool,
-                name=call.name,
-                inputs=call.inputs,
-                did=call.did,
-                ok=call.ok,
-                cached=call.cached,
-                seconds=call.seconds,
                 artifacts=found.artifacts,
                 removed=found.removed,
                 skipped=found.skipped,
-                next_steps=call.next_steps,
+                **{each.name: getattr(call, each.name) for each in fields(call)},
             )
             self._append(journal, done)
         self._known.save(self.folder / KNOWN_FILES)

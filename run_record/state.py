@@ -30,7 +30,7 @@ class RunState:
     """Folded from the journal, entry by entry; each takes the same time however long the run is.
 
     `files` is what the run has now, `touched` the last step that made or removed each path, `pending`
-    the steps without an evaluation.
+    the steps without an evaluation, `unjudged` those and the ones that could not be evaluated.
     """
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
@@ -42,6 +42,7 @@ class RunState:
         self.touched: dict[str, int] = {}
         self.skipped: dict[str, str] = {}
         self.pending: dict[int, Step] = {}
+        self.unjudged: dict[int, Step] = {}
         self.notes: list[tuple[str, NoteAdded]] = []
         for entry in entries:
             self.absorb(entry)
@@ -54,8 +55,7 @@ class RunState:
             case StepDone():
                 self._absorb_step(Step(fact, entry.at))
             case StepEvaluated():
-                self.step(fact.step).evaluation = fact
-                self.pending.pop(fact.step, None)
+                self._absorb_evaluation(self.step(fact.step), fact)
             case NoteAdded():
                 self.notes.append((entry.at, fact))
             case RunClosed():
@@ -64,7 +64,8 @@ class RunState:
     def _absorb_step(self, step: Step) -> None:
         if step.done.step != self.next_step:
             raise DamagedRecord(f"step {step.done.step} follows step {len(self.steps)}", HOW_TO_MEND)
-        self.steps[step.done.step] = self.pending[step.done.step] = step
+        number = step.done.step
+        self.steps[number] = self.pending[number] = self.unjudged[number] = step
         for artifact in step.done.artifacts:
             self.files[artifact.path] = File(artifact, step.done.step)
             self.touched[artifact.path] = step.done.step
@@ -73,6 +74,25 @@ class RunState:
             self.files.pop(path, None)
             self.touched[path] = step.done.step
         self.skipped.update(step.done.skipped)
+
+    def _absorb_evaluation(self, step: Step, evaluation: StepEvaluated) -> None:
+        step.evaluation = evaluation
+        self.pending.pop(evaluation.step, None)
+        if evaluation.verdict == "NOT EVALUATED":
+            self.unjudged[evaluation.step] = step
+        else:
+            self.unjudged.pop(evaluation.step, None)
+
+    def files_after(self, number: int) -> dict[str, Artifact]:
+        """The files as they were after a step."""
+        if number == len(self.steps):
+            return {path: file.artifact for path, file in self.files.items()}
+        files: dict[str, Artifact] = {}
+        for step in list(self.steps.values())[:number]:
+            files |= {artifact.path: artifact for artifact in step.done.artifacts}
+            for path in step.done.removed:
+                files.pop(path, None)
+        return files
 
     def step(self, number: int) -> Step:
         try:

@@ -1,0 +1,173 @@
+"""Every tool there is, and the one way to run one: guarded by the caller's profile, whatever door they came through."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from run_record.beneath import check_path
+from run_record.errors import CallerError, NotFound, RunIsBusy, RunIsClosed, UnsafePath
+from run_record.plain_text import printable
+from sandbox import SandboxCallerError
+from three_tools.errors import CallRefused, Code, RegistrationError, SearchError
+from three_tools.outcome import Outcome, Refusal
+from three_tools.policy import Context, Profile, profile_for
+from three_tools.time_limit import TookTooLong, within
+from three_tools.tool import Bench, Report, Tool, ToolCall, Touch
+
+_SHOWN = 80
+
+
+def alias_of(name: str) -> str:
+    """The spelling for clients that refuse dots."""
+    return name.replace(".", "_")
+
+
+class Registry:
+    """Knows the tools by all their spellings; lists them, and runs them for whoever may.
+
+    What is recorded of a call is not decided here: `after_call` does that.
+    """
+
+    def __init__(self, tools: Iterable[Tool] = (), profiles: Callable[[Context], Profile] | None = None) -> None:
+        self._tools: dict[str, Tool] = {}
+        self._spellings: dict[str, Tool] = {}
+        self._profile = profiles or _profile_of
+        for tool in tools:
+            self.register(tool)
+
+    def register(self, tool: Tool) -> None:
+        """Add a tool; a name that another one answers to, in either spelling, is refused."""
+        for spelling in (tool.name, alias_of(tool.name)):
+            if taken := self._spellings.get(spelling):
+                raise RegistrationError(
+                    f"tool {tool.name} would answer to '{spelling}', and so does {taken.name}", "choose another name"
+                )
+        self._tools[tool.name] = tool
+        self._spellings |= {tool.name: tool, alias_of(tool.name): tool}
+
+    def list_tools(self) -> tuple[Tool, ...]:
+        """Everything registered."""
+        return tuple(self._tools.values())
+
+    def executable_for(self, context: Context) -> tuple[Tool, ...]:
+        """What this caller may run, shown to them or not."""
+        profile = self._profile(context)
+        return tuple(tool for tool in self._tools.values() if profile.allows(tool.name))
+
+    def list_tools_for(self, context: Context) -> tuple[Tool, ...]:
+        """What this caller sees: never more than they may run."""
+        return tuple(tool for tool in self.executable_for(context) if _is_visible(tool, context))
+
+    def execute(self, context: Context, name: str, arguments: object, bench: Bench | None = None) -> Outcome:
+        """Guard a call and run it. What the caller did wrong is in the outcome; our own failures are raised."""
+        started = time.perf_counter()
+        tool = self._spellings.get(name)
+        report = Report()
+        try:
+            tool = self._guard(context, name)
+            given = _validated(tool, arguments)
+            _require_in_scope(self._profile(context), tool.touches(given))
+            result = self._run(tool, ToolCall(context, bench, report), given)
+        except CallRefused as error:
+            return _refused(tool.name if tool else printable(name[:_SHOWN]), error, report, started)
+        except SearchError as error:
+            refused = CallRefused("failed", error.problem, error.remedy)
+            return _refused(tool.name if tool else name, refused, report, started)
+        except (CallerError, SandboxCallerError) as error:
+            refused = CallRefused(_code_of(error), error.problem, error.remedy)
+            return _refused(tool.name if tool else name, refused, report, started)
+        seconds = time.perf_counter() - started
+        return Outcome(tool=tool.name, ok=tool.is_ok(result), result=result, report=report, seconds=seconds)
+
+    def _guard(self, context: Context, name: str) -> Tool:
+        tool = self._spellings.get(name)
+        if tool is None:
+            known = ", ".join(sorted(tool.name for tool in self.list_tools_for(context)))
+            raise CallRefused("unknown_tool", f"there is no tool '{printable(name[:_SHOWN])}'", f"there is: {known}")
+        profile = self._profile(context)
+        if not profile.allows(tool.name):
+            may = ", ".join(sorted(other.name for other in self.executable_for(context))) or "none"
+            raise CallRefused("tool_not_allowed", f"the profile {profile.name} may not run {tool.name}", f"it may run: {may}")
+        return tool
+
+    def _run(self, tool: Tool, call: ToolCall, given: BaseModel) -> BaseModel:
+        try:
+            result = tool.handler(call, given) if tool.timeout_s is None else within(
+                tool.timeout_s, lambda: tool.handler(call, given)
+            )
+        except TookTooLong:
+            raise CallRefused("timeout", f"{tool.name} was still at work after {tool.timeout_s:g} s", "ask for less") from None
+        # A model of the right class was validated when it was made.
+        return result if isinstance(result, tool.result) else tool.result.model_validate(result)
+
+
+@lru_cache(maxsize=1024)
+def _profile_of(context: Context) -> Profile:
+    return profile_for(context.descriptor, is_code_mode=context.is_code_mode)
+
+
+def _is_visible(tool: Tool, context: Context) -> bool:
+    if tool.visible_by_default is None:
+        return True
+    try:
+        return bool(tool.visible_by_default(context))
+    except Exception:  # whoever cannot say that it may be shown hides it
+        return False
+
+
+def _validated(tool: Tool, arguments: object) -> BaseModel:
+    if not isinstance(arguments, Mapping | tool.arguments):
+        problem = f"the arguments of {tool.name} are a {type(arguments).__name__}, not an object with fields"
+        raise CallRefused("invalid_args", problem, f"its fields are {_fields(tool)}")
+    try:
+        return tool.arguments.model_validate(arguments)
+    except ValidationError as error:
+        raise CallRefused("invalid_args", _problems(tool, error), f"its fields are {_fields(tool)}") from None
+    except RecursionError:
+        raise CallRefused("invalid_args", f"the arguments of {tool.name} are nested too deep", "flatten them") from None
+
+
+def _fields(tool: Tool) -> str:
+    fields = tool.arguments.model_fields
+    return ", ".join(name if field.is_required() else f"{name} (optional)" for name, field in fields.items()) or "none"
+
+
+def _problems(tool: Tool, error: ValidationError) -> str:
+    """What is wrong, field by field; the value itself only when it is short."""
+    shown: list[str] = []
+    for one in error.errors(include_url=False, include_context=False)[:3]:
+        where = ".".join(map(str, one["loc"]))
+        value = repr(one["input"]) if isinstance(one["input"], str | int | float | bool | None) else ""
+        got = f" (got {printable(value)})" if value and len(value) <= _SHOWN and one["type"] != "missing" else ""
+        shown.append(f"{where}: {one['msg']}{got}" if where else f"{one['msg']}")
+    more = f" and {error.error_count() - 3} more" if error.error_count() > 3 else ""
+    return f"{tool.name} does not take these arguments: {'; '.join(shown)}{more}"
+
+
+def _require_in_scope(profile: Profile, touches: Iterable[Touch]) -> None:
+    for touch in touches:
+        if touch.kind == "tmp" and not touch.is_prefix:
+            check_path(touch.name)
+        allowed = profile.scopes.get(touch.kind)
+        if allowed is not None and not touch.name.startswith(allowed):
+            reach = ", ".join(f"'{prefix}'" for prefix in allowed) or "nothing"
+            problem = f"'{printable(touch.name[:_SHOWN])}' is out of reach for the profile {profile.name}"
+            raise CallRefused("out_of_scope", problem, f"within its reach is what begins with {reach}")
+
+
+def _code_of(error: CallerError | SandboxCallerError) -> Code:
+    codes: dict[type[Any], Code] = {  # Any: both rooms' errors
+        UnsafePath: "out_of_scope",
+        NotFound: "not_found",
+        RunIsClosed: "immutable",
+        RunIsBusy: "conflict",
+    }
+    return codes.get(type(error), "conflict" if isinstance(error, SandboxCallerError) else "invalid_args")
+
+
+def _refused(name: str, error: CallRefused, report: Report, started: float) -> Outcome:
+    refusal = Refusal(error.code, error.problem, error.remedy)
+    return Outcome(tool=name, ok=False, refusal=refusal, report=report, seconds=time.perf_counter() - started)
