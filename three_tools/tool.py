@@ -9,8 +9,8 @@ from pydantic import BaseModel, JsonValue
 
 from run_record import Home, RunRecord
 from run_record.changes import Sighting
-from sandbox import Session
-from three_tools.errors import RegistrationError
+from sandbox import Cell, CellResult
+from three_tools.errors import CallRefused, RegistrationError
 from three_tools.policy import Context
 from three_tools.search.provider import SearchProvider
 
@@ -32,8 +32,8 @@ class Bench(Protocol):
     @property
     def search(self) -> SearchProvider: ...
 
-    def session(self) -> Session:
-        """The run's sandbox session, started when it is first needed; only for whoever holds the run's lease."""
+    def run_cell(self, cell: Cell, report: "Report") -> CellResult:
+        """Run a cell in the run's sandbox session, which is started when it is first needed."""
         ...
 
 
@@ -70,6 +70,13 @@ class ToolCall:
     context: Context
     bench: Bench | None
     report: Report
+
+
+def bench_of(call: ToolCall) -> Bench:
+    """What the call works on; a tool of a run cannot be called without one."""
+    if call.bench is None:
+        raise CallRefused("not_found", "there is no run to work in", "open one first: `partner open`, or name one")
+    return call.bench
 
 
 @dataclass(frozen=True, slots=True)

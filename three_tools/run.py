@@ -1,0 +1,255 @@
+"""A run at work: everything it needs in one object, opened together and closed together, whatever happens."""
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+
+from run_record import Home, ObjectStore, Question, RunId, RunRecord, StepEvaluated, Workspace, lease
+from run_record.errors import RunRecordError
+from run_record.facts import EndState
+from sandbox import Backend, Cell, CellResult, Limits, OnOutput, SandboxError, SandboxFailed, Session, SessionIsGone, SessionSpec
+from three_tools.after_call import Ask, Recorded, judge_step, record_call
+from three_tools.browser_search import BROWSER_SEARCH
+from three_tools.errors import CallRefused
+from three_tools.evaluator.evaluator import Evaluator
+from three_tools.outcome import Outcome, Refusal
+from three_tools.policy import PERSON, Context
+from three_tools.registry import Registry
+from three_tools.run_context import RunContext, run_context
+from three_tools.sandbox_exec import SANDBOX_EXEC
+from three_tools.search.provider import SearchProvider
+from three_tools.tmp_files import TMP_FILES
+from three_tools.tool import Report
+
+THE_TOOLS = (SANDBOX_EXEC, BROWSER_SEARCH, *TMP_FILES)
+_LONGEST_REASON = 500
+
+
+def standard_registry() -> Registry:
+    """A registry with the three tools; doors and agents add theirs."""
+    return Registry(THE_TOOLS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equipment:
+    """What runs are given to work with. Sandbox and search are made when they are first needed."""
+
+    backend: Callable[[], Backend]
+    search: Callable[[], SearchProvider]
+    limits: Limits = Limits()
+    pass_threshold: float = 0.8
+    registry: Registry = field(default_factory=standard_registry)
+
+
+class Run:
+    """One run at work: calls tools, records every call with its files, and has it judged.
+
+    Holds the record and, when a cell is first run, the sandbox session. Which tools there are and who may
+    call them is the registry's business; what is written down of a call, after_call's.
+    """
+
+    def __init__(self, home: Home, record: RunRecord, equipment: Equipment, caller: Context) -> None:
+        self.home = home
+        self.record = record
+        self.caller = caller
+        self.on_output: OnOutput | None = None
+        """Told what cells print, as they print it."""
+        self._equipment = equipment
+        self._lock = threading.Lock()
+        self._backend: Backend | None = None
+        self._search: SearchProvider | None = None
+        self._session: Session | None = None
+        self._is_cancelled = False
+
+    @property
+    def run_id(self) -> RunId:
+        return self.record.state.opened.run_id
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.record.workspace
+
+    @property
+    def objects(self) -> ObjectStore:
+        return self.home.objects
+
+    @property
+    def registry(self) -> Registry:
+        return self._equipment.registry
+
+    @property
+    def seed(self) -> int:
+        return self.record.state.opened.seed
+
+    @property
+    def as_of(self) -> str:
+        return self.record.state.opened.as_of
+
+    @property
+    def search(self) -> SearchProvider:
+        with self._lock:
+            self._search = self._search or self._equipment.search()
+            return self._search
+
+    @property
+    def backend(self) -> Backend:
+        with self._lock:
+            self._backend = self._backend or self._equipment.backend()
+            return self._backend
+
+    @property
+    def evaluator(self) -> Evaluator:
+        return Evaluator(lambda: self.backend, self.objects, self._equipment.pass_threshold)
+
+    def context(self) -> RunContext:
+        """The record, parsed back: where each artifact lives, which steps passed, what is next."""
+        return run_context(self.record)
+
+    def call(self, tool: str, arguments: object, ask: Ask | None = None) -> Recorded:
+        """Call a tool, record it and have it judged. What is our own failure is recorded, then raised."""
+        ask = ask or Ask()
+        try:
+            outcome = self.execute(tool, arguments, ask)
+        except BaseException as error:
+            with suppress(RunRecordError):  # what went wrong first is what is raised
+                self.record_outcome(_broken(tool, error), ask)
+            raise
+        return self.record_outcome(outcome, ask)
+
+    def execute(self, tool: str, arguments: object, ask: Ask | None = None) -> Outcome:
+        """The first half of a call: guarded and run, nothing recorded."""
+        try:
+            if self._is_cancelled:
+                raise CallRefused("cancelled", "this run was cancelled", "open a new run to go on")
+            self.context().require(ask.needs if ask else ())
+        except CallRefused as error:
+            return Outcome(tool=tool, ok=False, refusal=Refusal(error.code, error.problem, error.remedy))
+        return self.registry.execute(self.caller, tool, arguments, self)
+
+    def record_outcome(self, outcome: Outcome, ask: Ask | None = None) -> Recorded:
+        """The second half: files, objects, Step Block, evaluation."""
+        return record_call(self.record, self.evaluator, outcome, ask or Ask())
+
+    def run_cell(self, cell: Cell, report: Report) -> CellResult:
+        """Run a cell in this run's session; a session that is gone is opened anew, and the caller is told."""
+        try:
+            return self._open_session(report).run(cell, self.on_output)
+        except SessionIsGone:  # idle too long, or its host was restarted
+            self._let_go()
+            return self._open_session(report).run(cell, self.on_output)
+        except SandboxFailed:
+            self._let_go()
+            raise
+
+    def cancel(self) -> None:
+        """Stop the cell that is running, if one is, and refuse every further call; from any thread."""
+        self._is_cancelled = True
+        session = self._session
+        if session is not None:
+            session.interrupt()
+
+    def recover(self) -> None:
+        """Judge every step that has no verdict: its Evaluator crashed, or whoever ran it did."""
+        for step in list(self.record.state.unjudged.values()):
+            judge_step(self.record, self.evaluator, step.done)
+
+    def end(self, state: EndState, reason: str = "") -> None:
+        """Close the run: every step judged or marked as not evaluated, the session ended, the record closed."""
+        for number in list(self.record.state.pending):
+            critique = "the run ended before it was judged"
+            self.record.record_evaluation(StepEvaluated(step=number, verdict="NOT EVALUATED", critique=critique))
+        self.record.close(state, reason)
+
+    def close_session(self) -> None:
+        """End the session with its variables; the files stay."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+        elif self._has_run_cells():
+            self.backend.close_session(self.run_id)
+
+    def release(self) -> None:
+        """Let go of the session without ending it: the next call of this run, from any process, goes on with it."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.release()
+
+    def _let_go(self) -> None:
+        with suppress(SandboxError, OSError):
+            self.release()
+
+    def _open_session(self, report: Report) -> Session:
+        backend = self.backend
+        with self._lock:
+            if self._session is None:
+                spec = SessionSpec(
+                    name=self.run_id, work=str(self.workspace.root), limits=self._equipment.limits, seed=self.seed
+                )
+                self._session = backend.open_session(spec)
+                if self._session.is_new and self._has_run_cells():
+                    report.notices.append(
+                        "the session of this run was lost, and its variables with it; its files are kept. Run its cells"
+                        f" again: partner cel {self.run_id} --code | partner exec {self.run_id} --file -"
+                    )
+            return self._session
+
+    def _has_run_cells(self) -> bool:
+        return any(step.done.source and step.done.cause != "" or step.done.ok and step.done.tool == SANDBOX_EXEC.name for step in self.record.state.steps.values())
+
+
+@contextmanager
+def open_run(
+    home: Home,
+    equipment: Equipment,
+    which: Question | RunId,
+    caller: Context | None = None,
+    *,
+    who: str = "a run in this process",
+) -> Generator[Run]:
+    """A run from its beginning to its end, or on from where it was: this process is its only runner.
+
+    Left well, it is closed as done; left by an error, as failed; interrupted, as cancelled.
+    """
+    record = home.create_run(which) if isinstance(which, Question) else home.open_run(which)
+    with ExitStack() as stack:
+        stack.enter_context(lease(record.folder, who))
+        run = Run(home, record, equipment, caller or Context(PERSON, user_id=record.state.opened.by))
+        stack.callback(run.close_session)
+        run.recover()
+        try:
+            yield run
+        except BaseException as error:
+            is_cancelled = isinstance(error, KeyboardInterrupt)
+            with suppress(RunRecordError):  # what went wrong first is what is raised
+                _end_if_open(run, "cancelled" if is_cancelled else "failed", f"{type(error).__name__}: {error}"[:_LONGEST_REASON])
+            raise
+        _end_if_open(run, "done", "")
+
+
+@contextmanager
+def join_run(
+    home: Home, equipment: Equipment, run_id: RunId, caller: Context, *, as_runner: str = ""
+) -> Generator[Run]:
+    """A run for a few calls: it stays open, and so does its session. Only a runner, by name, may run cells."""
+    record = home.open_run(run_id)
+    with ExitStack() as stack:
+        if as_runner:
+            stack.enter_context(lease(record.folder, as_runner))
+        run = Run(home, record, equipment, caller)
+        stack.callback(run.release)
+        if as_runner and not record.state.closed:
+            run.recover()
+        yield run
+
+
+def _end_if_open(run: Run, state: EndState, reason: str) -> None:
+    if not run.record.state.closed:
+        run.end(state, reason)
+
+
+def _broken(tool: str, error: BaseException) -> Outcome:
+    """A call that did not come back: interrupted, or our own machinery failed."""
+    is_cancelled = isinstance(error, KeyboardInterrupt)
+    problem = "interrupted before it ended" if is_cancelled else f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
+    return Outcome(tool=tool, ok=False, refusal=Refusal("cancelled" if is_cancelled else "failed", problem))
