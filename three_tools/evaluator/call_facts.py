@@ -9,7 +9,8 @@ from three_tools.evaluator.finding import CALL, Finding
 from three_tools.evaluator.judged_step import JudgedStep
 
 _ERROR: Final = re.compile(
-    r"^Traceback \(most recent call last\)|^[\w.]*(?:Error|Exception)\s*:|^(?:error|fatal)\b.*:|\b(?:ERROR|CRITICAL|FATAL)\b",
+    r"^Traceback \(most recent call last\)|^[\w.]*(?:Error|Exception)\s*:|^(?:error|fatal)\b.*:"
+    r"|\b(?:ERROR|CRITICAL|FATAL)\b",
     re.MULTILINE,
 )
 _WARNING: Final = re.compile(r"[Ww]arning:|\bWARN(?:ING)?\b")

@@ -15,7 +15,7 @@ class JudgedStep:
     """Its canonical name, such as sandbox.exec."""
     ok: bool
     """Whether the call did what was asked."""
-    expects: Expectations = Expectations()
+    expects: Expectations = field(default_factory=Expectations)
     code: str = ""
     """The fixed code of a refusal."""
     cause: str = ""

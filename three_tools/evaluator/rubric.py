@@ -61,7 +61,9 @@ def _score_files(findings: Sequence[Finding]) -> float:
 
 def _blame(findings: Sequence[Finding]) -> str:
     """What fell short: required checks first, then the worst."""
-    short = sorted((each for each in findings if _score(each) < 1), key=lambda each: (not each.is_required, _score(each)))
+    short = sorted(
+        (each for each in findings if _score(each) < 1), key=lambda each: (not each.is_required, _score(each))
+    )
     return _join([_name(each) for each in short]) if short else "the threshold is above what any step can reach"
 
 
