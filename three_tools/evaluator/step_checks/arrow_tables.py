@@ -29,7 +29,10 @@ def _parquet(file: Any) -> tuple[Any, Iterator[Any]]:
     import pyarrow.parquet as pq
 
     reader = pq.ParquetFile(
-        file.object, thrift_string_size_limit=_METADATA_BYTES, thrift_container_size_limit=_METADATA_BYTES
+        file.object,
+        thrift_string_size_limit=_METADATA_BYTES,
+        thrift_container_size_limit=_METADATA_BYTES,
+        page_checksum_verification=True,
     )
     return reader.schema_arrow, reader.iter_batches(_BATCH_ROWS, use_threads=False)
 

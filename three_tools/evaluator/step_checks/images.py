@@ -7,8 +7,9 @@ from typing import Any
 
 
 def check(file: Any) -> list[dict[str, Any]]:
-    from PIL import Image
+    from PIL import Image, ImageFile
 
+    ImageFile.LOAD_TRUNCATED_IMAGES = False  # WeasyPrint, loaded beforehand, makes Pillow fill up what is cut off
     with warnings.catch_warnings():
         warnings.simplefilter("error", Image.DecompressionBombWarning)
         with Image.open(file.object) as image:

@@ -17,7 +17,7 @@ def check(file: Any) -> list[dict[str, Any]]:
 
 def _check(file: Any, text: IO[str]) -> list[dict[str, Any]]:
     rows = csv.reader(_lines(text), delimiter=_delimiter(file, text))
-    header: list[str] = next((row for row in rows if row), [])
+    header = next((row for row in rows if row), list[str]())
     if not any(name.strip() for name in header):
         return [file.found("opens", 0, "there is no header", required=True)]
     tallies = {name: Tally(kind) for name, kind in wanted(file).items() if name in header}
