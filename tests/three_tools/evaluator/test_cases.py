@@ -166,6 +166,8 @@ CASES: dict[str, Case] = {
         GOOD, "3 of 3 claims", BRIEF,
     ),
     "a brief whose note is missing": Case({"brief.md": b"It rose 5 % [2].\n\n## Sources\n\n1. https://a.org\n"}, EVIDENCE_0, "“It rose 5 %", BRIEF),
+    "a brief of open comments": Case({"brief.md": b"<!--" * 200_000 + b" 5"}, EVIDENCE_0, "brief.md: source", BRIEF),
+    "a figure in a comment": Case({"brief.md": b"None <!-- 5 --> here."}, GOOD, "1 of 1 files", BRIEF),
     "a page with sources": Case(
         {"brief.html": b"<h1>2024</h1><p>Up 5 %<a href='#note-1'>1</a></p><div data-source='k.csv'><ul><li>Down 2 %</li></ul></div>"
                        b"<p>3 <a href='https://example.org'>here</a><h2>Notes</h2><ol><li id='note-1'>https://example.org/1 (2023)</ol>",

@@ -11,7 +11,6 @@ _UNDERLINE = re.compile(r"\s{0,3}(=+|-+)\s*$")
 _ITEM = re.compile(r"\s*(?:[-*+]|(\d{1,9})[.)])\s+(.*)")
 _NOTE = re.compile(r"\s{0,3}(?:[-*+]\s+)?\[\^?([\w-]{1,40})\](?:\s*:|(?=\s))\s*(.*)")
 _LINK = re.compile(r"\]\(\s*<?([^)\s>]+)")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 class _Brief:
@@ -27,7 +26,7 @@ class _Brief:
         self._fence = ""
 
     def read(self, text: str) -> None:
-        for line in _COMMENT.sub("", text).splitlines():
+        for line in _without_comments(text).splitlines():
             self._take(line)
         self._end()
 
@@ -81,6 +80,16 @@ class _Brief:
         if self._open:
             self.blocks.append(" ".join(self._open))
         self._open, self._note = [], ""
+
+
+def _without_comments(text: str) -> str:
+    """By looking once: a pattern would search to the end again from every comment that is not closed."""
+    kept: list[str] = []
+    place = 0
+    while (start := text.find("<!--", place)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        kept.append(text[place:start])
+        place = end + 3
+    return "".join([*kept, text[place:]])
 
 
 def read_markdown(text: str) -> Iterator[tuple[str, list[str]]]:
