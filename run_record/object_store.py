@@ -43,7 +43,7 @@ class ObjectStore:
         return size, sha256
 
     def _keep(self, draft: Draft, size: int, sha256: Sha256) -> None:
-        target = self._path(sha256)
+        target = self.path(sha256)
         if not self._is_whole(sha256, size):
             os.fchmod(draft.fd, 0o444)
             os.fsync(draft.fd)
@@ -86,6 +86,12 @@ class ObjectStore:
         self._require(sha256, Sha256(hashlib.sha256(data).hexdigest()))
         return data
 
+    def path(self, sha256: Sha256) -> Path:
+        """Where an object lies, or would; whoever reads it there reads it unverified."""
+        if not re.fullmatch(r"[0-9a-f]{64}", sha256):
+            raise DamagedRecord(f"'{sha256}' is no sha256", "the record names an object that cannot exist")
+        return self._root / sha256[:2] / sha256[2:]
+
     def sizes(self) -> Iterator[int]:
         """The size of each object."""
         for folder in self._root.glob("??"):
@@ -93,7 +99,7 @@ class ObjectStore:
                 yield from (entry.stat().st_size for entry in entries)
 
     def _is_whole(self, sha256: Sha256, size: int) -> bool:
-        path = self._path(sha256)
+        path = self.path(sha256)
         if not path.exists() or path.stat().st_size != size:
             return False
         try:
@@ -102,14 +108,9 @@ class ObjectStore:
             return False
         return True
 
-    def _path(self, sha256: Sha256) -> Path:
-        if not re.fullmatch(r"[0-9a-f]{64}", sha256):
-            raise DamagedRecord(f"'{sha256}' is no sha256", "the record names an object that cannot exist")
-        return self._root / sha256[:2] / sha256[2:]
-
     def _open(self, sha256: Sha256) -> int:
         try:
-            return os.open(self._path(sha256), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            return os.open(self.path(sha256), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError as error:
             raise DamagedRecord(f"object {sha256} cannot be read: {error.strerror}", _HOW_TO_MEND) from None
 

@@ -1,9 +1,14 @@
 """What a single check found: the Evaluator's cell makes findings, the rubric adds them up."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 Dimension = Literal["completeness", "correctness", "evidence", "hygiene"]
+
+CALL: Final = "the call"
+"""What a finding is about that is about no file."""
+SOURCE: Final = "source"
+"""The check that a claim has a source; there is one finding for each claim."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,77 @@
+"""Archives and what Office keeps in them: whole, and not empty."""
+# Only the sandbox's environment has these libraries.
+# pyright: basic, reportMissingImports=false, reportMissingModuleSource=false
+
+import zipfile
+from typing import Any
+
+from .columns import Tally, judge, wanted
+
+_MOST_INFLATED = 512 << 20
+_MOST_PARTS = 20_000
+
+
+def check(file: Any) -> list[dict[str, Any]]:
+    with zipfile.ZipFile(file.object) as archive:
+        problem = _broken(archive)
+        names = set(archive.namelist())
+    if problem:
+        return [file.found("opens", 0, problem, required=True)]
+    if file.kind == "pptx":
+        return _check_slides(file)
+    if file.kind == "xlsx":
+        return _check_workbook(file)
+    if file.kind == "docx" and "word/document.xml" not in names:
+        return [file.found("opens", 0, "there is no document in it", required=True)]
+    return [file.found("opens", 1, f"{len(names)} files" if file.kind == "zip" else "")]
+
+
+def _broken(archive: zipfile.ZipFile) -> str:
+    """Sizes first: no more is inflated than the archive admits to."""
+    parts = archive.infolist()
+    inflated = sum(part.file_size for part in parts)
+    if not parts:
+        return "it is an empty archive"
+    if len(parts) > _MOST_PARTS or inflated > _MOST_INFLATED:
+        return f"it would unpack to {len(parts)} files and {inflated >> 20} MB: more than is opened"
+    damaged = archive.testzip()
+    return f"{damaged} in it is damaged" if damaged else ""
+
+
+def _check_slides(file: Any) -> list[dict[str, Any]]:
+    import pptx
+
+    count = len(pptx.Presentation(file.object).slides)
+    if not count:
+        return [file.found("opens", 0, "it has no slide", required=True)]
+    return [file.found("opens", 1, f"{count} slides" if count > 1 else "1 slide")]
+
+
+def _check_workbook(file: Any) -> list[dict[str, Any]]:
+    """The first sheet is the table that expectations speak of; its first row is the header."""
+    import openpyxl
+
+    with open(file.object, "rb") as data:
+        book = openpyxl.load_workbook(data, read_only=True, data_only=True)
+        sheets = book.worksheets
+        if not any(_has_cell(sheet) for sheet in sheets):
+            return [file.found("opens", 0, "no cell of it has a value", required=True)]
+        if file.expects:
+            return _check_table(file, sheets[0])
+    return [file.found("opens", 1, f"{len(sheets)} sheets" if len(sheets) > 1 else "1 sheet")]
+
+
+def _has_cell(sheet: Any) -> bool:
+    return any(value is not None for row in sheet.iter_rows(values_only=True) for value in row)
+
+
+def _check_table(file: Any, sheet: Any) -> list[dict[str, Any]]:
+    rows = (row for row in sheet.iter_rows(values_only=True) if any(value is not None for value in row))
+    header = [str(value) if value is not None else "" for value in next(rows, ())]
+    tallies = {name: Tally(kind) for name, kind in wanted(file).items() if name in header}
+    count = 0
+    for row in rows:
+        count += 1
+        for name, tally in tallies.items():
+            tally.take(row[place] if (place := header.index(name)) < len(row) else None)
+    return judge(file, count, len(header), tallies)
