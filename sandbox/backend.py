@@ -47,6 +47,10 @@ class Backend(Protocol):
 
     def open_session(self, spec: SessionSpec) -> Session: ...
 
+    def close_session(self, name: str) -> bool:
+        """End the session of that name, whoever opened it; whether there was one."""
+        ...
+
     def check(self, code: str, files: Mapping[str, Path], limits: Limits, seed: int = 0) -> CellResult:
         """Run code in a fork of its own that can write nothing and reads copies of these files, by these names."""
         ...

@@ -47,6 +47,14 @@ class LocalJail:
         connection, answer = self._link.ask_fresh({"op": "open", **spec.model_dump(mode="json")}, self._say)
         return JailSession(self._link, connection, SessionInfo(**answer["info"]), is_new=answer["is_new"])
 
+    def close_session(self, name: str) -> bool:
+        connection = self._link.connect_if_up()
+        if connection is None:
+            return False
+        with connection, suppress(SandboxFailed):  # a host that is gone has taken its sessions along
+            return bool(ask(connection, {"op": "close", "session": name})["was_open"])
+        return False
+
     def check(self, code: str, files: Mapping[str, Path], limits: Limits, seed: int = 0) -> CellResult:
         request: Message = {
             "op": "check",

@@ -48,7 +48,9 @@ def _query(args: BrowserSearchArgs, record: RunRecord) -> SearchQuery:
         try:
             since, until = parse_date_range(args.date_range, date.fromisoformat(record.state.opened.as_of))
         except ValueError as error:
-            raise CallRefused("invalid_args", f"date_range: {error}", "for example 30d, or 2026-01-01..2026-06-30") from None
+            raise CallRefused(
+                "invalid_args", f"date_range: {error}", "for example 30d, or 2026-01-01..2026-06-30"
+            ) from None
     return SearchQuery(args.query, args.top_k, args.include_page, args.allow_domains, since, until)
 
 

@@ -20,7 +20,9 @@ _CODE_MODE = frozenset({"run_python", "skip"})
 class AgentDescriptor(Frozen):
     """Who is calling."""
 
-    kind: Literal["person", "recipe", "agent", "mcp-client", "evaluator"] = Field(description="What sort of caller it is.")
+    kind: Literal["person", "recipe", "agent", "mcp-client", "evaluator"] = Field(
+        description="What sort of caller it is."
+    )
     name: str = Field(default="", description="What it is called.")
     role: str = Field(default="", description="What an agent is for: memory-agent, memory-search, architect, …")
 
@@ -60,9 +62,7 @@ MEMORY_AGENT_IN_CODE = Profile("memory-agent", _MEMORY_NODES | _CODE_MODE, repla
 MEMORY_SEARCH = Profile("memory-search", frozenset({"memory_node_read"}))
 EVALUATOR = Profile("evaluator", frozenset({"tmp.read", "tmp.list"}))
 
-PROFILES = {
-    profile.name: profile for profile in (PRIMARY, MEMORY_AGENT, MEMORY_SEARCH, EVALUATOR, MCP_CLIENT)
-}
+PROFILES = {profile.name: profile for profile in (PRIMARY, MEMORY_AGENT, MEMORY_SEARCH, EVALUATOR, MCP_CLIENT)}
 """By name, for people who ask about one; callers get theirs by `profile_for`."""
 
 PERSON = AgentDescriptor(kind="person")

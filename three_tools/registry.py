@@ -90,16 +90,22 @@ class Registry:
         profile = self._profile(context)
         if not profile.allows(tool.name):
             may = ", ".join(sorted(other.name for other in self.executable_for(context))) or "none"
-            raise CallRefused("tool_not_allowed", f"the profile {profile.name} may not run {tool.name}", f"it may run: {may}")
+            raise CallRefused(
+                "tool_not_allowed", f"the profile {profile.name} may not run {tool.name}", f"it may run: {may}"
+            )
         return tool
 
     def _run(self, tool: Tool, call: ToolCall, given: BaseModel) -> BaseModel:
         try:
-            result = tool.handler(call, given) if tool.timeout_s is None else within(
-                tool.timeout_s, lambda: tool.handler(call, given)
+            result = (
+                tool.handler(call, given)
+                if tool.timeout_s is None
+                else within(tool.timeout_s, lambda: tool.handler(call, given))
             )
         except TookTooLong:
-            raise CallRefused("timeout", f"{tool.name} was still at work after {tool.timeout_s:g} s", "ask for less") from None
+            raise CallRefused(
+                "timeout", f"{tool.name} was still at work after {tool.timeout_s:g} s", "ask for less"
+            ) from None
         # A model of the right class was validated when it was made.
         return result if isinstance(result, tool.result) else tool.result.model_validate(result)
 

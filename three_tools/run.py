@@ -8,7 +8,18 @@ from dataclasses import dataclass, field
 from run_record import Home, ObjectStore, Question, RunId, RunRecord, StepEvaluated, Workspace, lease
 from run_record.errors import RunRecordError
 from run_record.facts import EndState
-from sandbox import Backend, Cell, CellResult, Limits, OnOutput, SandboxError, SandboxFailed, Session, SessionIsGone, SessionSpec
+from sandbox import (
+    Backend,
+    Cell,
+    CellResult,
+    Limits,
+    OnOutput,
+    SandboxError,
+    SandboxFailed,
+    Session,
+    SessionIsGone,
+    SessionSpec,
+)
 from three_tools.after_call import Ask, Recorded, judge_step, record_call
 from three_tools.browser_search import BROWSER_SEARCH
 from three_tools.errors import CallRefused
@@ -195,7 +206,7 @@ class Run:
             return self._session
 
     def _has_run_cells(self) -> bool:
-        return any(step.done.source and step.done.cause != "" or step.done.ok and step.done.tool == SANDBOX_EXEC.name for step in self.record.state.steps.values())
+        return any(step.done.source and not step.done.code for step in self.record.state.steps.values())
 
 
 @contextmanager
@@ -222,7 +233,9 @@ def open_run(
         except BaseException as error:
             is_cancelled = isinstance(error, KeyboardInterrupt)
             with suppress(RunRecordError):  # what went wrong first is what is raised
-                _end_if_open(run, "cancelled" if is_cancelled else "failed", f"{type(error).__name__}: {error}"[:_LONGEST_REASON])
+                _end_if_open(
+                    run, "cancelled" if is_cancelled else "failed", f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
+                )
             raise
         _end_if_open(run, "done", "")
 

@@ -79,7 +79,9 @@ class SandboxExecResult(Wire):
     ok: bool = Field(description="Whether it ended well.")
     stdout: str = Field(description="What it printed; long text is cut, with a marker that says where all of it is.")
     stderr: str = Field(description="What it printed on stderr, and its traceback.")
-    display: Display | None = Field(default=None, description="The value of its last expression, or what it showed last.")
+    display: Display | None = Field(
+        default=None, description="The value of its last expression, or what it showed last."
+    )
     files_out: tuple[FileOut, ...] = Field(
         default=(), strict=False, description="The files it made or changed, by path."
     )

@@ -14,7 +14,9 @@ class TmpWriteArgs(Wire):
     """A file to write, whole. Give its content as text or as bytes, not both."""
 
     path: str = Field(description=_PATH, min_length=1)
-    bytes_b64: str | None = Field(default=None, max_length=LONGEST_TEXT * 4 // 3 + 4, description="Its bytes, in base64.")
+    bytes_b64: str | None = Field(
+        default=None, max_length=LONGEST_TEXT * 4 // 3 + 4, description="Its bytes, in base64."
+    )
     text: str | None = Field(default=None, max_length=LONGEST_TEXT, description="Its text, stored as UTF-8.")
 
     @model_validator(mode="after")

@@ -1,0 +1,108 @@
+"""What happens after every tool call: artifacts, objects, Step Block, evaluation; for failures and refusals too."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from run_record import Call, RunRecord, StepDone, StepEvaluated
+from three_tools.evaluator import Evaluator, Expectations, JudgedStep
+from three_tools.outcome import Outcome
+
+_STDERR_CHARACTERS = 4000
+_LONGEST_DID = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What a recipe, or whoever calls, says about a call besides its arguments."""
+
+    name: str = ""
+    """What the step is called; a later attempt of the same name replaces it."""
+    next_steps: tuple[str, ...] = ()
+    expects: Expectations = field(default_factory=Expectations)
+    needs: tuple[str, ...] = ()
+    """Steps that must have passed before, or files that must be there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A call with its place in the record; a closed run is read without leaving a trace."""
+
+    outcome: Outcome
+    step: StepDone | None = None
+    evaluation: StepEvaluated | None = None
+
+
+def record_call(record: RunRecord, evaluator: Evaluator, outcome: Outcome, ask: Ask) -> Recorded:
+    """Record a call that has ended, with every file that came of it, and have it judged."""
+    if record.state.closed:
+        return Recorded(outcome)
+    report = outcome.report
+    seen = report.seen or (
+        None if report.paths is None and _may_touch_files(outcome) else record.look(report.paths or ())
+    )
+    done = record.record_step(_call(outcome, ask), seen)
+    return Recorded(outcome, done, judge_step(record, evaluator, done))
+
+
+def judge_step(record: RunRecord, evaluator: Evaluator, done: StepDone) -> StepEvaluated:
+    """Have a recorded step judged, from the record alone: now, or after a crash."""
+    evaluation = evaluator.evaluate(_judged(record, done), done.step)
+    earlier = record.state.step(done.step).evaluation
+    if evaluation != earlier:
+        record.record_evaluation(evaluation)
+    return evaluation
+
+
+def _may_touch_files(outcome: Outcome) -> bool:
+    """A call that was refused at the door touched nothing."""
+    return outcome.refusal is None or outcome.refusal.code in ("timeout", "cancelled", "failed")
+
+
+def _call(outcome: Outcome, ask: Ask) -> Call:
+    report, refusal = outcome.report, outcome.refusal
+    did = report.did[:3] or ([f"refused ({refusal.code}): {refusal.problem}"] if refusal else [])
+    return Call(
+        tool=outcome.tool,
+        name=ask.name,
+        inputs=report.inputs,
+        did=tuple(line[:_LONGEST_DID] for line in did),
+        ok=outcome.ok,
+        seconds=outcome.seconds,
+        next_steps=ask.next_steps,
+        source=report.source,
+        code=refusal.code if refusal else "",
+        cause=report.cause,
+        detail=refusal.problem if refusal else report.detail,
+        stderr=report.stderr[-_STDERR_CHARACTERS:],
+        killed_processes=report.killed_processes,
+        results=report.results,
+        expects=ask.expects.model_dump(mode="json", exclude_defaults=True),
+    )
+
+
+def _judged(record: RunRecord, done: StepDone) -> JudgedStep:
+    return JudgedStep(
+        tool=done.tool,
+        ok=done.ok,
+        expects=_expectations(done.expects),
+        code=done.code,
+        cause=done.cause,
+        detail=done.detail,
+        stderr=done.stderr,
+        seconds=done.seconds,
+        artifacts=done.artifacts,
+        files=record.state.files_after(done.step),
+        results=done.results,
+        citations=tuple(a.path for a in done.artifacts if a.path.startswith("citations/")),
+        killed_processes=done.killed_processes,
+        skipped=done.skipped,
+    )
+
+
+def _expectations(recorded: dict[str, Any]) -> Expectations:  # Any: JSON, as the journal has it
+    try:
+        return Expectations.model_validate(recorded)
+    except ValidationError:  # written by another version of this program: the step is judged by its files alone
+        return Expectations()
