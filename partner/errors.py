@@ -1,8 +1,11 @@
-"""What can go wrong at the doors, before anything below is asked.
+"""What can go wrong at the doors.
 
 PartnerError
-└── UsageError     the caller's: a setting, an option or an argument that cannot be
+├── UsageError     the caller's: a setting, an option or an argument that cannot be
+└── Refused        the caller's: a tool's refusal, with its fixed code
 """
+
+from three_tools.errors import Code
 
 
 class PartnerError(Exception):
@@ -16,3 +19,11 @@ class PartnerError(Exception):
 
 class UsageError(PartnerError):
     """A setting, an option or an argument that cannot be."""
+
+
+class Refused(PartnerError):
+    """A tool call that was answered with a refusal."""
+
+    def __init__(self, code: Code, problem: str, remedy: str = "") -> None:
+        self.code = code
+        super().__init__(problem, remedy)

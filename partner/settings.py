@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -47,6 +47,16 @@ class Settings(BaseSettings):
         # Tavily's own variable is understood too; in partner.toml it has the same name.
         validation_alias=AliasChoices("partner_tavily_api_key", "tavily_api_key"),
     )
+
+    tavily_api_url: str | None = Field(
+        default=None, description="Where web searches go, instead of Tavily's own address."
+    )
+    search: Literal["auto", "tavily", "folder"] = Field(
+        default="auto", description="Where to search; auto: the web when there is a key, else the documents."
+    )
+    documents: Path = Field(default=Path("documents"), description="The folder of documents that searches stay in.")
+    search_timeout_s: float = Field(default=30, gt=0, le=600, description="How long a web search may take.")
+    pass_threshold: float = Field(default=0.8, ge=0, le=1, description="The aggregate from which a step passes.")
 
     sandbox_environment: Path | None = Field(
         default=None, description="The environment cells run in, instead of the one that `make install` made."

@@ -83,13 +83,13 @@ class RunState:
         else:
             self.unjudged.pop(evaluation.step, None)
 
-    def files_after(self, number: int) -> dict[str, Artifact]:
+    def files_after(self, number: int) -> dict[str, File]:
         """The files as they were after a step."""
         if number == len(self.steps):
-            return {path: file.artifact for path, file in self.files.items()}
-        files: dict[str, Artifact] = {}
+            return dict(self.files)
+        files: dict[str, File] = {}
         for step in list(self.steps.values())[:number]:
-            files |= {artifact.path: artifact for artifact in step.done.artifacts}
+            files |= {artifact.path: File(artifact, step.done.step) for artifact in step.done.artifacts}
             for path in step.done.removed:
                 files.pop(path, None)
         return files

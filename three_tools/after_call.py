@@ -5,7 +5,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from run_record import Call, RunRecord, StepDone, StepEvaluated
+from run_record import Artifact, Call, RunRecord, RunState, StepDone, StepEvaluated
+from three_tools.browser_search import BROWSER_SEARCH, CITATIONS
 from three_tools.evaluator import Evaluator, Expectations, JudgedStep
 from three_tools.outcome import Outcome
 
@@ -93,12 +94,21 @@ def _judged(record: RunRecord, done: StepDone) -> JudgedStep:
         stderr=done.stderr,
         seconds=done.seconds,
         artifacts=done.artifacts,
-        files=record.state.files_after(done.step),
+        files=_files(record.state, done.step),
         results=done.results,
-        citations=tuple(a.path for a in done.artifacts if a.path.startswith("citations/")),
+        citations=tuple(a.path for a in done.artifacts if a.path.startswith(f"{CITATIONS}/")),
         killed_processes=done.killed_processes,
         skipped=done.skipped,
     )
+
+
+def _files(state: RunState, number: int) -> dict[str, Artifact]:
+    """The run's files after a step; of what lies among the citations, only what a search wrote vouches for a source."""
+    return {
+        path: file.artifact
+        for path, file in state.files_after(number).items()
+        if not path.startswith(f"{CITATIONS}/") or state.step(file.step).done.tool == BROWSER_SEARCH.name
+    }
 
 
 def _expectations(recorded: dict[str, Any]) -> Expectations:  # Any: JSON, as the journal has it

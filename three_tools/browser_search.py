@@ -34,7 +34,7 @@ def search(call: ToolCall, args: BrowserSearchArgs) -> BrowserSearchResult:
     citations_id = sha256(_json(citations)).hexdigest()[:16]
     report.paths = frozenset(_keep(bench, citations_id, citations, args, found))
     report.results = len(found.hits)
-    _tell(call, found, citations)
+    _tell(call, found)
     return BrowserSearchResult(results=tuple(map(_result, found.hits)), citations_id=citations_id)
 
 
@@ -107,7 +107,7 @@ def _json(value: JsonValue) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=1).encode(errors="replace") + b"\n"
 
 
-def _tell(call: ToolCall, found: Found, citations: dict[str, JsonValue]) -> None:
+def _tell(call: ToolCall, found: Found) -> None:
     did, domains = call.report.did, [_domain(hit.url) for hit in found.hits]
     copies = sum(1 for hit in found.hits if hit.duplicate_of)
     alike = f", {copies} of them nearly the same as another" if copies else ""

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -71,14 +70,10 @@ class Registry:
             given = _validated(tool, arguments)
             _require_in_scope(self._profile(context), tool.touches(given))
             result = self._run(tool, ToolCall(context, bench, report), given)
-        except CallRefused as error:
-            return _refused(tool.name if tool else printable(name[:_SHOWN]), error, report, started)
-        except SearchError as error:
-            refused = CallRefused("failed", error.problem, error.remedy)
-            return _refused(tool.name if tool else name, refused, report, started)
-        except (CallerError, SandboxCallerError) as error:
-            refused = CallRefused(_code_of(error), error.problem, error.remedy)
-            return _refused(tool.name if tool else name, refused, report, started)
+        except (CallRefused, SearchError, CallerError, SandboxCallerError) as error:
+            refusal = Refusal(_code_of(error), error.problem, error.remedy)
+            called = tool.name if tool else printable(name[:_SHOWN])
+            return Outcome(tool=called, ok=False, refusal=refusal, report=report, seconds=time.perf_counter() - started)
         seconds = time.perf_counter() - started
         return Outcome(tool=tool.name, ok=tool.is_ok(result), result=result, report=report, seconds=seconds)
 
@@ -164,16 +159,17 @@ def _require_in_scope(profile: Profile, touches: Iterable[Touch]) -> None:
             raise CallRefused("out_of_scope", problem, f"within its reach is what begins with {reach}")
 
 
-def _code_of(error: CallerError | SandboxCallerError) -> Code:
-    codes: dict[type[Any], Code] = {  # Any: both rooms' errors
-        UnsafePath: "out_of_scope",
-        NotFound: "not_found",
-        RunIsClosed: "immutable",
-        RunIsBusy: "conflict",
-    }
-    return codes.get(type(error), "conflict" if isinstance(error, SandboxCallerError) else "invalid_args")
+def _code_of(error: CallRefused | SearchError | CallerError | SandboxCallerError) -> Code:
+    if isinstance(error, CallRefused):
+        return error.code
+    return next((code for kind, code in _CODES if isinstance(error, kind)), "invalid_args")
 
 
-def _refused(name: str, error: CallRefused, report: Report, started: float) -> Outcome:
-    refusal = Refusal(error.code, error.problem, error.remedy)
-    return Outcome(tool=name, ok=False, refusal=refusal, report=report, seconds=time.perf_counter() - started)
+_CODES: tuple[tuple[type[Exception], Code], ...] = (
+    (SearchError, "failed"),
+    (UnsafePath, "out_of_scope"),
+    (NotFound, "not_found"),
+    (RunIsClosed, "immutable"),
+    (RunIsBusy, "conflict"),
+    (SandboxCallerError, "conflict"),
+)

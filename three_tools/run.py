@@ -48,7 +48,7 @@ class Equipment:
 
     backend: Callable[[], Backend]
     search: Callable[[], SearchProvider]
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     pass_threshold: float = 0.8
     registry: Registry = field(default_factory=standard_registry)
 
@@ -130,12 +130,14 @@ class Run:
 
     def execute(self, tool: str, arguments: object, ask: Ask | None = None) -> Outcome:
         """The first half of a call: guarded and run, nothing recorded."""
-        try:
-            if self._is_cancelled:
-                raise CallRefused("cancelled", "this run was cancelled", "open a new run to go on")
-            self.context().require(ask.needs if ask else ())
-        except CallRefused as error:
-            return Outcome(tool=tool, ok=False, refusal=Refusal(error.code, error.problem, error.remedy))
+        if self._is_cancelled:
+            refusal = Refusal("cancelled", "this run was cancelled", "open a new run to go on")
+            return Outcome(tool=tool, ok=False, refusal=refusal)
+        if ask and ask.needs:
+            try:
+                self.context().require(ask.needs)
+            except CallRefused as error:
+                return Outcome(tool=tool, ok=False, refusal=Refusal(error.code, error.problem, error.remedy))
         return self.registry.execute(self.caller, tool, arguments, self)
 
     def record_outcome(self, outcome: Outcome, ask: Ask | None = None) -> Recorded:

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 
+from pydantic import JsonValue
+
 from run_record import RunRecord
-from run_record.changes import Sighting, changes
+from run_record.changes import Changes, Sighting, changes
 from sandbox import Cell, CellResult
 from three_tools.cell_output import CellOutput, show
 from three_tools.contracts import FileOut, SandboxExecArgs, SandboxExecResult, TableDisplay
@@ -32,7 +34,9 @@ def run_cell(call: ToolCall, args: SandboxExecArgs) -> SandboxExecResult:
     result = bench.run_cell(Cell(code=args.code, timeout_s=args.timeout_s), report)
     shown = show(result, bench.record.workspace)
     seen = report.seen = bench.record.look()
-    _tell(report, args, result, shown, seen, bench.record)
+    report.did = [_ran(args, result), _left(changes(seen, bench.record.state)), _shown_in_words(shown)]
+    report.did = [sentence for sentence in report.did if sentence]
+    _give_evidence(report, result)
     return SandboxExecResult(
         ok=result.ok,
         stdout=shown.stdout,
@@ -42,8 +46,8 @@ def run_cell(call: ToolCall, args: SandboxExecArgs) -> SandboxExecResult:
     )
 
 
-def _salient(args: SandboxExecArgs) -> dict[str, str | float | list[str]]:
-    given: dict[str, str | float | list[str]] = {}
+def _salient(args: SandboxExecArgs) -> dict[str, JsonValue]:
+    given: dict[str, JsonValue] = {}
     if args.files_in:
         given["files_in"] = [f"{file.path} as {file.name}" for file in args.files_in[:10]]
     if args.timeout_s is not None:
@@ -51,21 +55,21 @@ def _salient(args: SandboxExecArgs) -> dict[str, str | float | list[str]]:
     return given
 
 
-def _tell(
-    report: Report, args: SandboxExecArgs, result: CellResult, shown: CellOutput, seen: Sighting, record: RunRecord
-) -> None:
-    """What the record says of it, in at most three sentences, and what the Evaluator needs."""
+def _ran(args: SandboxExecArgs, result: CellResult) -> str:
     lines = count(len(args.code.splitlines()), "line")
     ending = "" if result.ok else f"; it did not end well: {result.detail[:300]}"
-    report.did.append(f"ran {lines} of Python in {seconds(result.seconds)}{ending}")
-    found = changes(seen, record.state)
-    parts = [f"{a.path} ({a.size:,} bytes)" for a in found.artifacts]
-    if parts or found.removed:
-        made = f"left {count(len(parts), 'new or changed file')}: {names(parts)}" if parts else ""
-        gone = f"removed {names(found.removed)}" if found.removed else ""
-        report.did.append("; ".join(filter(None, (made, gone))))
-    if told := _shown_in_words(shown):
-        report.did.append(told)
+    return f"ran {lines} of Python in {seconds(result.seconds)}{ending}"
+
+
+def _left(found: Changes) -> str:
+    files = [f"{artifact.path} ({artifact.size:,} bytes)" for artifact in found.artifacts]
+    made = f"left {count(len(files), 'new or changed file')}: {names(files)}" if files else ""
+    gone = f"removed {names(found.removed)}" if found.removed else ""
+    return "; ".join(filter(None, (made, gone)))
+
+
+def _give_evidence(report: Report, result: CellResult) -> None:
+    """What the Evaluator judges by, and what the caller should know."""
     report.cause, report.detail = result.cause or "", result.detail
     report.stderr = result.text("stderr")
     if result.error is not None:

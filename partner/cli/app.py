@@ -93,6 +93,7 @@ def cel(
     ctx: typer.Context,
     run: Run,
     at: Annotated[int | None, typer.Option(help="As it stood after this step.", metavar="STEP", min=1)] = None,
+    code: Annotated[bool, typer.Option("--code", help="Only its cells, as a program that runs them again.")] = False,
     json: Json = False,
 ) -> None:
     """Print a run's Context Engineering Log.
@@ -103,7 +104,7 @@ def cel(
     """
     from partner.cli import runs
 
-    runs.show_cel(ctx.obj, run, at, as_json=json)
+    runs.show_cel(ctx.obj, run, at, only_code=code, as_json=json)
 
 
 @app.command()
@@ -122,6 +123,71 @@ def note(
     from partner.cli import runs
 
     runs.add_note(ctx.obj, run, text, as_json=json)
+
+
+@app.command("exec")
+def exec_(
+    ctx: typer.Context,
+    run: Run,
+    code: Annotated[str | None, typer.Option(help="The cell.", metavar="CODE")] = None,
+    file: Annotated[Path | None, typer.Option(help="A file with the cell; '-' is stdin.", metavar="FILE")] = None,
+    timeout_s: Annotated[float | None, typer.Option(help="How long it may run.", min=0.1, max=86_400)] = None,
+    json: Json = False,
+) -> None:
+    """Run a cell in a run's sandbox session; variables stay for the next one.
+
+    \b
+    partner exec latest --code 'import pandas as pd; pd.read_csv("leads.csv").describe()'
+    partner exec 7qk2 --file kpis.py --timeout-s 60
+    """
+    from partner.cli import tools
+
+    tools.exec_cell(ctx.obj, run, tools.source(code, file), timeout_s, as_json=json)
+
+
+@app.command("search")
+def search_(
+    ctx: typer.Context,
+    query: Annotated[str, typer.Argument(help="The words to look for.")],
+    run: Annotated[
+        str | None, typer.Option(help="The run to record it in; without one, a run of its own.", metavar="RUN")
+    ] = None,
+    top_k: Annotated[int, typer.Option(help="How many results at most.", min=1, max=20)] = 5,
+    include_page: Annotated[bool, typer.Option("--include-page", help="Bring each page's text too.")] = False,
+    domain: Annotated[list[str] | None, typer.Option(help="Only this domain; may be given again.")] = None,
+    date_range: Annotated[
+        str | None, typer.Option(help="Published when: week, 30d, 2026-01-01..2026-06-30.", metavar="RANGE")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Search the web, or your own documents where there is no key, and keep the citations.
+
+    \b
+    partner search "heat pump sales 2026" --run latest
+    partner search "churn" --domain acme.example --date-range 30d --json
+    """
+    from partner.cli import tools
+
+    options: dict[str, object] = {"top_k": top_k, "include_page": include_page, "allow_domains": domain or []}
+    options |= {"date_range": date_range} if date_range else {}
+    tools.search(ctx.obj, query, run, options, as_json=json)
+
+
+@app.command("tools")
+def tools_(
+    ctx: typer.Context,
+    profile: Annotated[str, typer.Option(help="Whose view: primary, mcp-client, evaluator, …")] = "primary",
+    json: Json = False,
+) -> None:
+    """Show the tools, and who may see and run them.
+
+    \b
+    partner tools
+    partner tools --profile memory-agent --json
+    """
+    from partner.cli import tools
+
+    tools.list_tools(ctx.obj, profile, as_json=json)
 
 
 @app.command()

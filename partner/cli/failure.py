@@ -6,7 +6,7 @@ import typer
 from typer._click.exceptions import ClickException  # typer carries its own click and offers this nowhere else
 
 from partner.cli.screen import print_json, say
-from partner.errors import PartnerError
+from partner.errors import PartnerError, Refused
 from run_record.errors import DamagedRecord, MachineRefused, NotFound, RunIsBusy, RunRecordError
 from sandbox.errors import NoSafeSandbox, SandboxError, SandboxFailed
 
@@ -15,6 +15,7 @@ USAGE = 2
 NO_SANDBOX = 4
 NOT_FOUND = 5
 DAMAGED = 6
+INTERRUPTED = 130
 
 
 def report(error: Exception, *, as_json: bool) -> int:
@@ -37,12 +38,25 @@ def report(error: Exception, *, as_json: bool) -> int:
             raise error
     if as_json:
         with suppress(OSError):  # it may have been stdout itself that failed
-            print_json({"error": {"kind": type(error).__name__, "problem": problem, "remedy": remedy}})
+            kind = error.code if isinstance(error, Refused) else type(error).__name__
+            print_json({"error": {"kind": kind, "problem": problem, "remedy": remedy}})
     return code
+
+
+_EXIT_CODES = {
+    "not_found": NOT_FOUND,
+    "conflict": FAILED,
+    "overloaded": FAILED,
+    "timeout": FAILED,
+    "failed": FAILED,
+    "cancelled": INTERRUPTED,
+}
 
 
 def exit_code(error: RunRecordError | SandboxError | PartnerError) -> int:
     match error:
+        case Refused():
+            return _EXIT_CODES.get(error.code, USAGE)
         case NoSafeSandbox():
             return NO_SANDBOX
         case NotFound():

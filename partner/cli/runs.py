@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 from partner.cli.desk import Flags, desk, plain, view
 from partner.cli.screen import count, duration, mark, print_json, print_table, say, size
+from partner.cli.tools import joined
 from partner.errors import UsageError
 from partner.run_report import run_report
 from run_record.artifact_index import artifact_index
@@ -12,12 +13,14 @@ from run_record.cel import cel_text, entries_as_of
 from run_record.changes import changes
 from run_record.clock import to_the_second
 from run_record.errors import RunRecordError
-from run_record.facts import EndState, StepEvaluated
+from run_record.facts import EndState
 from run_record.home import Home, Question
 from run_record.ids import RunId
 from run_record.plain_text import printable
-from run_record.record import Call, RunRecord
 from run_record.state import RunState
+from three_tools.outcome import Outcome
+from three_tools.run import Run
+from three_tools.tool import Report
 
 
 def open_run(flags: Flags, objective: str, *, as_json: bool) -> None:
@@ -96,14 +99,27 @@ def _show_files(state: RunState) -> None:
     )
 
 
-def show_cel(flags: Flags, name: str, at: int | None, *, as_json: bool) -> None:
+def show_cel(flags: Flags, name: str, at: int | None, *, only_code: bool, as_json: bool) -> None:
     run = view(desk(flags).home, name)
+    if only_code:
+        _show_code(run.state, as_json=as_json)
+        return
     entries = run.reading.entries if at is None else entries_as_of(run.reading.entries, at)
     text = cel_text(entries)
     if as_json:
         print_json({"run_id": run.run_id, "cel": text})
     else:
         sys.stdout.write(text)
+
+
+def _show_code(state: RunState, *, as_json: bool) -> None:
+    """The cells that ended well, in order and in percent format: piped into `partner exec`, they replay the run."""
+    cells = [(step.done.step, step.done.source) for step in state.steps.values() if step.done.source and step.done.ok]
+    if as_json:
+        print_json({"cells": [{"step": number, "code": code} for number, code in cells]})
+    for number, code in [] if as_json else cells:
+        end = "" if code.endswith("\n") else "\n"
+        sys.stdout.write(f"# %% step {number}\n{code}{end}")
 
 
 def add_note(flags: Flags, name: str, text: str, *, as_json: bool) -> None:
@@ -122,25 +138,23 @@ def add_note(flags: Flags, name: str, text: str, *, as_json: bool) -> None:
 
 def close_run(flags: Flags, name: str, state: EndState, reason: str, *, as_json: bool) -> None:
     plain(reason, "reason")
-    home = desk(flags).home
-    record = home.open_run(home.find(name))
-    _record_leftovers(record)
-    for step in list(record.state.pending):
-        unjudged = StepEvaluated(step=step, verdict="NOT EVALUATED", critique="the run was closed before it was judged")
-        record.record_evaluation(unjudged)
-    record.close(state, reason)
+    with joined(desk(flags), name, as_runner="partner close") as run:
+        _record_leftovers(run)
+        run.end(state, reason)
+        run.close_session()
+    record = run.record
     if as_json:
         print_json(run_report(record.folder, record.state).model_dump())
     else:
         say(f"closed {record.state.opened.run_id}: {state}")
 
 
-def _record_leftovers(record: RunRecord) -> None:
+def _record_leftovers(run: Run) -> None:
     """What was put into tmp/ behind the record's back becomes part of it before the run ends."""
-    seen = record.look()
-    if changes(seen, record.state).is_anything:
+    seen = run.record.look()
+    if changes(seen, run.record.state).is_anything:
         did = "looked through tmp/ before closing, and found what no step had recorded"
-        record.record_step(Call(tool="tmp.list", did=(did,)), seen)
+        run.record_outcome(Outcome(tool="tmp.list", ok=True, report=Report(did=[did], seen=seen)))
 
 
 def completions(flags: Flags, incomplete: str) -> list[str]:

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from partner import sandboxes
+from partner.cli.cell_screen import show_output
 from partner.cli.desk import Flags
 from partner.cli.failure import FAILED
 from partner.cli.screen import count, duration, mark, print_json, print_table, say, size
 from partner.errors import UsageError
 from partner.settings import load_settings
 from run_record.plain_text import printable
-from sandbox import Cell, CellResult, HostStatus, Output, Session, SessionSpec
+from sandbox import Cell, CellResult, HostStatus, Session, SessionSpec
 
 _STATES = {
     "kept": "",
@@ -143,28 +144,9 @@ def _with_ctrl_c(session: Session, cell: Cell) -> CellResult:
 
     before = signal.signal(signal.SIGINT, lambda _number, _frame: session.interrupt() and None)
     try:
-        return session.run(cell, _show)
+        return session.run(cell, show_output)
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _show(output: Output) -> None:
-    """One output, with nothing in it able to move the cursor."""
-    match output:
-        case {"output_type": "stream", "name": name, "text": text}:
-            stream = sys.stdout if name == "stdout" else sys.stderr
-            stream.write("\n".join(map(printable, text.split("\n"))))
-            stream.flush()
-        case {"output_type": "error", "traceback": lines}:
-            say("\n".join(map(printable, "".join(lines).rstrip().split("\n"))))
-        case {"data": data}:
-            for mime, value in data.items():
-                if mime.startswith("image/"):
-                    print(f"[{mime}, {size(len(value) * 3 // 4)}]")
-            if "text/plain" in data and not any(mime.startswith("image/") for mime in data):
-                print("\n".join(map(printable, str(data["text/plain"]).split("\n"))))
-        case _:
-            return
 
 
 def _show_ending(result: CellResult) -> None:

@@ -12,6 +12,8 @@ def partner_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The home of the commands in this test; `anna` signs."""
     monkeypatch.setenv("PARTNER_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PARTNER_AUTHOR", "anna")
+    # Starting a sandbox takes seconds: tests that are not about cells or verdicts do without, and say NOT EVALUATED.
+    monkeypatch.setenv("PARTNER_SANDBOX_ENVIRONMENT", str(tmp_path / "none"))
     return tmp_path / "home"
 
 
