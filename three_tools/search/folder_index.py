@@ -1,0 +1,158 @@
+"""A full-text index of a folder, kept up with its files by several processes at once."""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from three_tools.search.documents import read_document
+from three_tools.search.folder_files import SeenFile, file_url, read_file, walk
+from three_tools.search.hygiene import host_of
+from three_tools.search.packed_text import UnreadableFile
+
+VERSION = 1
+_BATCH = 500
+_BUSY_S = 60.0
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_SCHEMA = f"""
+CREATE TABLE files (
+    id INTEGER PRIMARY KEY, path BLOB UNIQUE NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+    title TEXT NOT NULL, url TEXT NOT NULL, host TEXT NOT NULL, top TEXT NOT NULL, published_at TEXT, problem TEXT
+);
+CREATE INDEX problems ON files (problem) WHERE problem IS NOT NULL;
+CREATE VIRTUAL TABLE texts USING fts5(title, text, tokenize = 'porter unicode61');
+CREATE VIRTUAL TABLE words USING fts5vocab(texts, 'row');
+PRAGMA user_version = {VERSION};
+"""
+
+_ADD = """
+INSERT INTO files (path, size, mtime_ns, title, url, host, top, published_at, problem)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+
+
+class _NotOurs(sqlite3.DatabaseError):
+    """A database with other tables than ours."""
+
+
+class FolderIndex:
+    """Keeps an index file up with a folder: new, changed and removed files, by path, size and time of writing.
+
+    One process updates at a time, behind a lock beside the index; a damaged index, or one of another version, is
+    made anew. Files that cannot be read are noted with the reason.
+    """
+
+    def __init__(self, folder: Path, index: Path) -> None:
+        self._folder = folder
+        self._index = index
+
+    def open(self) -> sqlite3.Connection:
+        """A connection to the index as it is."""
+        connection = sqlite3.connect(self._index, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA mmap_size = 1073741824")
+        return connection
+
+    def update(self) -> None:
+        """Bring the index up to what the folder holds now."""
+        with self._locked():
+            try:
+                self._update()
+            except sqlite3.DatabaseError as error:
+                if not is_damage(error):
+                    raise
+                self._discard()
+                self._update()
+
+    def rebuild(self) -> None:
+        """Make the index anew, whatever it looks like."""
+        with self._locked():
+            self._discard()
+            self._update()
+
+    def _discard(self) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{self._index}{suffix}").unlink(missing_ok=True)
+
+    def _update(self) -> None:
+        with closing(self.open()) as db:
+            _make_ready(db)
+            known = {
+                path: (id_, size, at)
+                for id_, path, size, at in db.execute("SELECT id, path, size, mtime_ns FROM files")
+            }
+            seen = dict(walk(self._folder))
+            gone = [path for path in known if path not in seen]
+            changed = [path for path, file in seen.items() if known.get(path, ())[1:] != (file.size, file.mtime_ns)]
+            for batch in _batches(sorted([*gone, *changed])):
+                with _transaction(db):
+                    _forget(db, [known[path][0] for path in batch if path in known])
+                    for path in batch:
+                        if path in seen:
+                            self._add(db, path, seen[path])
+            if len(gone) + len(changed) > len(seen) / 4:
+                # After a large change the index lies in many pieces, and searches take twice as long.
+                db.execute("INSERT INTO texts (texts) VALUES ('optimize')")
+
+    def _add(self, db: sqlite3.Connection, path: bytes, file: SeenFile) -> None:
+        name = os.fsdecode(path)
+        problem, title, text, url, date = None, "", "", None, None
+        try:
+            document = read_document(name, read_file(self._folder, path, file))
+            title, text, url, date = document.title, document.text, document.url, document.published_at
+        except UnreadableFile as error:
+            problem = str(error)
+        top = name.partition("/")[0].lower() if "/" in name else ""
+        place = (title, url or file_url(path), host_of(url or ""), top.encode(errors="replace").decode())
+        id_ = db.execute(_ADD, (path, file.size, file.mtime_ns, *place, date, problem)).lastrowid
+        if problem is None:
+            db.execute("INSERT INTO texts (rowid, title, text) VALUES (?, ?, ?)", (id_, title, text))
+
+    @contextmanager
+    def _locked(self) -> Generator[None]:
+        """The kernel lets go of it if we die."""
+        self._index.parent.mkdir(parents=True, exist_ok=True)
+        fd = os.open(f"{self._index}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
+
+
+def is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Whether the index is to be made anew, rather than the disk full or the file busy."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in _DAMAGE or isinstance(error, _NotOurs) or str(error).startswith("no such")
+
+
+def _make_ready(db: sqlite3.Connection) -> None:
+    """Make the tables in a new file; raise when it is not new and not of this version."""
+    if db.execute("PRAGMA user_version").fetchone()[0] == VERSION:
+        return
+    if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        raise _NotOurs("an index of another version")
+    db.execute("PRAGMA journal_mode = WAL")
+    db.executescript(_SCHEMA)
+
+
+def _forget(db: sqlite3.Connection, ids: list[int]) -> None:
+    db.executemany("DELETE FROM texts WHERE rowid = ?", [(id_,) for id_ in ids])
+    db.executemany("DELETE FROM files WHERE id = ?", [(id_,) for id_ in ids])
+
+
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Generator[None]:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _batches(paths: list[bytes]) -> Iterator[list[bytes]]:
+    """Few enough to be kept when the process ends before the last."""
+    return (paths[start : start + _BATCH] for start in range(0, len(paths), _BATCH))
