@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from run_record import Artifact, Call, RunRecord, RunState, StepDone, StepEvaluated
 from three_tools.browser_search import BROWSER_SEARCH, CITATIONS
 from three_tools.evaluator import Evaluator, Expectations, JudgedStep
-from three_tools.outcome import Outcome
+from three_tools.outcome import Outcome, Refusal
 
 _STDERR_CHARACTERS = 4000
 _LONGEST_DID = 600
@@ -63,7 +63,7 @@ def _may_touch_files(outcome: Outcome) -> bool:
 
 def _call(outcome: Outcome, ask: Ask) -> Call:
     report, refusal = outcome.report, outcome.refusal
-    did = report.did[:3] or ([f"refused ({refusal.code}): {refusal.problem}"] if refusal else [])
+    did = report.did[:3] or ([_why(refusal)] if refusal else [])
     return Call(
         tool=outcome.tool,
         name=ask.name,
@@ -81,6 +81,11 @@ def _call(outcome: Outcome, ask: Ask) -> Call:
         results=report.results,
         expects=ask.expects.model_dump(mode="json", exclude_defaults=True),
     )
+
+
+def _why(refusal: Refusal) -> str:
+    was_refused = refusal.code not in ("timeout", "cancelled", "failed")
+    return f"{'refused' if was_refused else 'not done'} ({refusal.code}): {refusal.problem}"
 
 
 def _judged(record: RunRecord, done: StepDone) -> JudgedStep:

@@ -3,7 +3,10 @@
 import base64
 import binascii
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass, field
+
+from pydantic import ValidationError
 
 from run_record import Workspace
 from sandbox import Captured, CellResult, Output
@@ -63,12 +66,14 @@ def _last_display(outputs: tuple[Output, ...]) -> Output | None:
 def _display(output: Output, workspace: Workspace, shown: CellOutput) -> Display:
     data = output["data"]
     if isinstance(table := data.get(_TABLE), dict):
-        return TableDisplay.model_validate(table)
+        with suppress(ValidationError):  # a cell may display what it likes under any media type
+            return TableDisplay.model_validate(table)
     for media_type, suffix in _PICTURES.items():
         if isinstance(picture := data.get(media_type), str):
             return _saved_picture(picture, media_type, suffix, workspace, shown)
     if "application/json" in data:
-        return JsonDisplay(value=data["application/json"])
+        with suppress(ValidationError):
+            return JsonDisplay(value=data["application/json"])
     text = data.get("text/plain") or data.get("text/markdown") or data.get("text/html") or ""
     return TextDisplay(text=_cut(str(text), "")[0])
 

@@ -162,7 +162,10 @@ def _require_in_scope(profile: Profile, touches: Iterable[Touch]) -> None:
 def _code_of(error: CallRefused | SearchError | CallerError | SandboxCallerError) -> Code:
     if isinstance(error, CallRefused):
         return error.code
-    return next((code for kind, code in _CODES if isinstance(error, kind)), "invalid_args")
+    for kind, code in _CODES:
+        if isinstance(error, kind):
+            return code
+    return "invalid_args"
 
 
 _CODES: tuple[tuple[type[Exception], Code], ...] = (

@@ -249,11 +249,12 @@ def join_run(
     """A run for a few calls: it stays open, and so does its session. Only a runner, by name, may run cells."""
     record = home.open_run(run_id)
     with ExitStack() as stack:
-        if as_runner:
+        is_runner = bool(as_runner) and not record.state.closed  # a closed run is read without a trace
+        if is_runner:
             stack.enter_context(lease(record.folder, as_runner))
         run = Run(home, record, equipment, caller)
         stack.callback(run.release)
-        if as_runner and not record.state.closed:
+        if is_runner:
             run.recover()
         yield run
 

@@ -30,6 +30,7 @@ def list_files(flags: Flags, name: str, prefix: str, *, as_json: bool) -> None:
 
 
 def read_file(flags: Flags, name: str, path: str, *, as_json: bool) -> None:
+    plain(path, "path")
     with joined(desk(flags), name) as run:
         if as_json:
             with run.workspace.open(path) as file:
@@ -44,6 +45,7 @@ def read_file(flags: Flags, name: str, path: str, *, as_json: bool) -> None:
 
 
 def write_file(flags: Flags, name: str, path: str, *, as_json: bool) -> None:
+    plain(path, "path")
     with joined(desk(flags), name) as run:
         run.record.require_open()
         if sys.stdin.isatty():
@@ -70,7 +72,7 @@ def delete_file(flags: Flags, name: str, path: str, *, is_sure: bool, as_json: b
         print_json(recorded.outcome.as_json())
     else:
         for line in recorded.outcome.report.did:
-            say(f"{printable(line)}; its bytes stay in objects/" if "sha256" in line else printable(line))
+            say(printable(line))
 
 
 class _Stdin:

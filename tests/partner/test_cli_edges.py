@@ -51,11 +51,14 @@ def test_an_unknown_run_is_exit_5(command: list[str]) -> None:
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../b", "CEL.md", "x" * 300])
 def test_a_path_that_leads_out_is_exit_2(run: str, path: str) -> None:
-    """A path that could leave the run is a usage error, and nothing is recorded."""
+    """A path that could leave the run is a usage error: a step that says so is all that comes of it."""
     answer = partner("files", "write", run, path, stdin=b"x")
     assert answer.code == 2
     assert "  → " in answer.stderr
-    assert len(partner("show", run, "--json").json["steps"]) == 1
+    report = partner("show", run, "--json").json
+    assert [step["ok"] for step in report["steps"]] == [True, False]
+    assert [file["path"] for file in report["artifacts"]] == ["facts.json"]
+    assert "refused (out_of_scope)" in partner("cel", run).text
 
 
 def test_a_home_that_cannot_be_written_is_exit_1(tmp_path: Path) -> None:
@@ -92,8 +95,8 @@ def test_usage_errors_are_exit_2() -> None:
         assert partner(*command).code == 2
 
 
-def test_an_interrupt_is_exit_130_and_leaves_the_run_as_it_was(run: str) -> None:
-    """Ctrl-C while a file is being written: exit 130, no half-written file, no step."""
+def test_an_interrupt_is_exit_130_and_leaves_the_files_as_they_were(run: str) -> None:
+    """Ctrl-C while a file is being written: exit 130, no half-written file, and the record says it was cancelled."""
     before = partner("show", run, "--json").json
     command = [sys.executable, "-m", "partner", "files", "write", run, "file"]
     # A shell starts its background jobs, and so perhaps these tests, with interrupts ignored.
@@ -103,7 +106,9 @@ def test_an_interrupt_is_exit_130_and_leaves_the_run_as_it_was(run: str) -> None
         writing.stdin.write(bytes(4_000_000))  # more than a pipe holds: when this returns, it is being read
         writing.send_signal(signal.SIGINT)
         assert writing.wait(timeout=60) == 130
-    assert partner("show", run, "--json").json == before
+    after = partner("show", run, "--json").json
+    assert after["artifacts"] == before["artifacts"]
+    assert "not done (cancelled): interrupted before it ended" in partner("cel", run).text
     assert os.listdir(record_of(run).folder / "incoming") == []
 
 

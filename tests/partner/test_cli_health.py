@@ -34,6 +34,7 @@ def test_config_shows_values_and_origins(partner_home: Path, monkeypatch: pytest
 
 def test_doctor_puts_the_worst_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Trouble comes before good news, with its remedy; a fault of the home is exit 1."""
+    monkeypatch.delenv("PARTNER_SANDBOX_ENVIRONMENT")
     monkeypatch.setenv("PARTNER_HMOE", "x")
     answer = partner("doctor")
     assert answer.code == 0
@@ -45,6 +46,7 @@ def test_doctor_puts_the_worst_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_doctor_reports_what_it_cannot_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty home is fine; a broken setting is a line of the report, not the end of it."""
+    monkeypatch.delenv("PARTNER_SANDBOX_ENVIRONMENT")
     (tmp_path / "empty").mkdir()
     assert partner("--home", tmp_path / "empty", "doctor").code == 0
     (tmp_path / "partner.toml").write_text("home = 3")

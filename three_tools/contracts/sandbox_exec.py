@@ -49,7 +49,7 @@ class TableDisplay(Wire):
 
     kind: Literal["table"] = Field(default="table", description="What sort of value it is.")
     columns: tuple[str, ...] = Field(strict=False, description="The columns' names, the index first.")
-    rows: tuple[tuple[JsonValue, ...], ...] = Field(strict=False, description="The rows, as far as they are shown.")
+    rows: tuple[list[JsonValue], ...] = Field(strict=False, description="The rows, as far as they are shown.")
     total_rows: int = Field(description="How many rows it has.")
     total_columns: int = Field(description="How many columns it has, without the index.")
     truncated: bool = Field(description="Whether rows or columns were left out.")

@@ -1,12 +1,23 @@
 """What every message of the three tools has in common."""
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 
 class Wire(BaseModel):
     """A message as it crosses the wire: typed strictly, unchangeable, and without room for unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _is_text(cls, value: object) -> object:
+        """Half a character, which some programs send, can be neither stored nor printed."""
+        if isinstance(value, str) and not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise ValueError("it holds half a character (a lone surrogate), so it is not UTF-8") from None
+        return value
 
 
 def is_absent(value: object) -> bool:
