@@ -40,7 +40,7 @@ def run_cell(call: ToolCall, args: SandboxExecArgs) -> SandboxExecResult:
     return SandboxExecResult(
         ok=result.ok,
         stdout=shown.stdout,
-        stderr=shown.stderr if result.ok or result.error else f"{shown.stderr}{_ending(result)}",
+        stderr=f"{shown.stderr}{_ending(result)}",
         display=shown.display,
         files_out=_files_out(result, shown, seen, bench.record),
     )
@@ -89,7 +89,8 @@ def _shown_in_words(shown: CellOutput) -> str:
 
 def _ending(result: CellResult) -> str:
     """How a cell ended that had no say in it: stopped, killed, out of memory."""
-    return f"cell stopped: {result.detail}\n"
+    is_its_own_error = result.cause == "error" and result.error is not None
+    return "" if result.ok or is_its_own_error else f"cell stopped: {result.detail}\n"
 
 
 def _files_out(result: CellResult, shown: CellOutput, seen: Sighting, record: RunRecord) -> tuple[FileOut, ...]:

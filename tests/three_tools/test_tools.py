@@ -135,7 +135,7 @@ def test_monkeypatching_does_not_reach_the_evaluator(work: Run) -> None:
     """A cell that bends builtins, json and pandas is judged by a fork that never saw it."""
     run_cell(
         work,
-        "import builtins, json, pandas\nbuiltins.len = lambda x: 10**6\njson.loads = lambda *a: {}\npandas.read_csv = None",
+        "import csv, json, pandas\ncsv.reader = lambda *a: [['a']] * 99\njson.loads = lambda *a: {}\npandas.read_csv = None",
     )
     expects = Expectations(files=(ExpectedFile(path="k.csv", min_rows=5),))
     judged = work.call(
