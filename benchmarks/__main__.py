@@ -1,6 +1,6 @@
 """All benchmarks, or those named: python -m benchmarks [NAME …]
 
-There are append_step, change_detection, object_store, help_time and sandbox_speed.
+There are append_step, change_detection, object_store, help_time, sandbox_speed, registry_execute and after_call.
 
 Speed is shown as ratios to peers measured in the same run, and never asserted by a test: machines are noisy.
 """
@@ -8,7 +8,15 @@ Speed is shown as ratios to peers measured in the same run, and never asserted b
 import sys
 from importlib import import_module
 
-ALL = ("append_step", "change_detection", "object_store", "help_time", "sandbox_speed")
+ALL = (
+    "append_step",
+    "change_detection",
+    "object_store",
+    "help_time",
+    "sandbox_speed",
+    "registry_execute",
+    "after_call",
+)
 
 for name in sys.argv[1:] or ALL:
     if name not in ALL:

@@ -1,4 +1,4 @@
-"""What follows a call (files, objects, journal, CEL.md, evaluation), beside the disk and sandbox work it cannot do without."""
+"""What follows a call (objects, journal, CEL.md, evaluation), beside the disk and sandbox work it cannot do without."""
 
 import os
 import shutil
@@ -7,10 +7,11 @@ import time
 from pathlib import Path
 
 from benchmarks.figure import Figure, medians, report
-from run_record import Call, Home, Question, StepEvaluated
+from run_record import Call, Home, Question, RunId, StepEvaluated
 from sandbox import Limits, LocalJail
 from three_tools.policy import PERSON, Context
 from three_tools.run import Equipment, Run, join_run
+from three_tools.search.provider import SearchProvider
 
 _ROUNDS = 15
 _LATE = 5000
@@ -42,7 +43,7 @@ def main() -> None:
     report("after_call", "After every call", figures)
 
 
-def _run_of(home: Home, steps: int):  # noqa: ANN202
+def _run_of(home: Home, steps: int) -> RunId:
     record = home.create_run(Question(by="bench"))
     seen = record.look([])
     for _ in range(steps):
@@ -76,5 +77,5 @@ def _synced(path: Path, flags: int) -> None:
     os.close(fd)
 
 
-def _no_search():  # noqa: ANN202
+def _no_search() -> SearchProvider:
     raise NotImplementedError

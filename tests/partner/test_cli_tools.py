@@ -76,7 +76,7 @@ def test_a_search_that_cannot_be_says_what_to_do(run: str, monkeypatch: pytest.M
 
 
 def test_tools_shows_who_may_see_and_run_what() -> None:
-    """Each tool has a name, whether it is visible and executable, and a description, for the profile that is asked about."""
+    """Each tool has its name, whether the profile sees and may run it, and a description."""
     everything = partner("tools", "--json").json["tools"]
     assert [list(tool) for tool in everything] == [["name", "visible", "executable", "description"]] * 6
     assert all(tool["visible"] and tool["executable"] for tool in everything)

@@ -39,9 +39,17 @@ def test_a_run_left_by_an_error_says_so(
     real_home: Home, equipment: Equipment, jail: LocalJail, error: BaseException, state: str
 ) -> None:
     """Whatever ends it, the record is closed with the reason and the session is gone."""
-    with pytest.raises(type(error)), open_run(real_home, equipment, QUESTION) as run:
-        run.call("sandbox.exec", {"code": "1"})
-        raise error
+    runs: list[Run] = []
+
+    def work() -> None:
+        with open_run(real_home, equipment, QUESTION) as run:
+            runs.append(run)
+            run.call("sandbox.exec", {"code": "1"})
+            raise error
+
+    with pytest.raises(type(error)):
+        work()
+    (run,) = runs
     assert run.record.state.name == state
     assert run.run_id not in sessions(jail)
 
