@@ -89,7 +89,7 @@ def test_a_step_that_needs_an_incomplete_one_fails_fast(work: Run) -> None:
 
 
 def test_an_evaluator_that_crashed_is_made_up_for(real_home: Home, equipment: Equipment) -> None:
-    """A step that could not be judged says why, and is judged when the run is opened again, by what was expected then."""
+    """A step that could not be judged says why, and is judged when the run is next opened, by what was expected."""
 
     def broken() -> LocalJail:
         raise SandboxFailed("the host did not start")
