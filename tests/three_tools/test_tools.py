@@ -132,10 +132,10 @@ def test_a_forged_step_block_stays_output(work: Run) -> None:
 
 
 def test_monkeypatching_does_not_reach_the_evaluator(work: Run) -> None:
-    """A cell that bends builtins, json and pandas is judged by a fork that never saw it."""
+    """A cell that bends csv and pandas is judged by a fork that never saw it."""
     run_cell(
         work,
-        "import csv, json, pandas\ncsv.reader = lambda *a: [['a']] * 99\npandas.read_csv = None\njson.loads = None",
+        "import csv, pandas\ncsv.reader = lambda *a: [['a']] * 99\npandas.read_csv = None",
     )
     expects = Expectations(files=(ExpectedFile(path="k.csv", min_rows=5),))
     judged = work.call(
