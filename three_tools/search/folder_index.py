@@ -27,9 +27,12 @@ CREATE VIRTUAL TABLE words USING fts5vocab(texts, 'row');
 PRAGMA user_version = {VERSION};
 """
 
+_FILLER = "\ue000 "
+"""A word that no query can hold. Beside each document stands a row with as many of it as the document has words: FTS5
+gives no weight to a word in more than half of the rows, and documents asked for by common words would all be alike."""
 _ADD = """
 INSERT INTO files (path, size, mtime_ns, title, url, host, top, published_at, problem)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
 """
 
 
@@ -105,9 +108,10 @@ class FolderIndex:
             problem = str(error)
         top = name.partition("/")[0].lower() if "/" in name else ""
         place = (title, url or file_url(path), host_of(url or ""), top.encode(errors="replace").decode())
-        id_ = db.execute(_ADD, (path, file.size, file.mtime_ns, *place, date, problem)).lastrowid
+        (id_,) = db.execute(_ADD, (path, file.size, file.mtime_ns, *place, date, problem)).fetchone()
         if problem is None:
-            db.execute("INSERT INTO texts (rowid, title, text) VALUES (?, ?, ?)", (id_, title, text))
+            rows = [(id_, title, text), (-id_, "", _FILLER * len(text.split()))]
+            db.executemany("INSERT INTO texts (rowid, title, text) VALUES (?, ?, ?)", rows)
 
     @contextmanager
     def _locked(self) -> Generator[None]:
@@ -138,7 +142,7 @@ def _make_ready(db: sqlite3.Connection) -> None:
 
 
 def _forget(db: sqlite3.Connection, ids: list[int]) -> None:
-    db.executemany("DELETE FROM texts WHERE rowid = ?", [(id_,) for id_ in ids])
+    db.executemany("DELETE FROM texts WHERE rowid = ?", [(row,) for id_ in ids for row in (id_, -id_)])
     db.executemany("DELETE FROM files WHERE id = ?", [(id_,) for id_ in ids])
 
 

@@ -8,6 +8,9 @@ from itertools import accumulate, takewhile
 MOST_TERMS = 32
 ENOUGH_ROWS = 500
 """Documents that are worth ranking; terms are added from the rarest on until so many may hold one."""
+COMMON = 0.85
+"""A word in more of the documents than this tells nothing, and is slow to look for, unless it is all there is."""
+_SNIPPET_STEMS = 8
 _QUERY_CHARS = 10_000
 _REMEMBERED = 50_000
 _WORD = re.compile(r"\w+")
@@ -26,7 +29,7 @@ class Terms:
     rare: tuple[str, ...]
     others: tuple[str, ...]
     stems: tuple[str, ...]
-    """What a word and its stem begin with, for all of them."""
+    """What the rarest of the words and their stems begin with."""
 
     @property
     def broad(self) -> str:
@@ -66,22 +69,22 @@ class Vocabulary:
 
     def terms(self, query: str) -> Terms | None:
         """The terms of a query; None when no document holds any of them."""
-        words = list(dict.fromkeys(_WORD.findall(query[:_QUERY_CHARS].lower())))
+        words = _WORD.findall(query[:_QUERY_CHARS].lower())  # said twice, a word counts twice
         informative = [word for word in words if word not in STOP_WORDS] or words
-        self._learn([word for word in informative if word not in self._known])
+        if len(self._known) > _REMEMBERED:
+            self._known.clear()
+        self._learn([word for word in dict.fromkeys(informative) if word not in self._known])
         known = (self._known[word] for word in informative)
         counted = sorted((word for word in known if word.documents), key=lambda word: word.documents)[:MOST_TERMS]
         if not counted:
             return None
         rows = accumulate(word.documents for word in counted)
         rare = max(1, sum(total <= ENOUGH_ROWS for total in rows))
-        # A word in more than half of the documents weighs nothing in BM25, and is slow to look for.
-        others = [word.text for word in counted[rare:] if word.documents * 2 <= self._documents]
-        return Terms(tuple(word.text for word in counted[:rare]), tuple(others), tuple(word.stem for word in counted))
+        others = [word for word in counted[rare:] if word.documents <= self._documents * COMMON]
+        stems = [word.stem for word in (*counted[:rare], *others)][:_SNIPPET_STEMS]
+        return Terms(tuple(word.text for word in counted[:rare]), tuple(word.text for word in others), tuple(stems))
 
     def _learn(self, words: list[str]) -> None:
-        if len(self._known) > _REMEMBERED:
-            self._known.clear()
         for word, tokens in self._tokenize(words).items():
             documents = min((self._documents_with(token) for token in tokens), default=0)
             self._known[word] = _Word(word, _common_start(word, tokens[0] if tokens else word), documents)
