@@ -1,6 +1,7 @@
 """All benchmarks, or those named: python -m benchmarks [NAME …]
 
-There are append_step, change_detection, object_store, help_time, sandbox_speed, registry_execute, after_call and local_search.
+There are append_step, change_detection, object_store, help_time, sandbox_speed, registry_execute, after_call
+and local_search.
 
 Speed is shown as ratios to peers measured in the same run, and never asserted by a test: machines are noisy.
 """
