@@ -19,6 +19,7 @@ from sandbox.host.cell_run import CellRun
 from sandbox.host.outbox import Outbox
 from sandbox.host.refusal import Refusal
 from sandbox.host.session import Ground, Session, Spec
+from sandbox.host.turn import FOREVER
 from sandbox.host.watchdog import Watchdog
 
 _MAX_REQUEST_BYTES = 64 << 20
@@ -170,7 +171,7 @@ class Server:
 
     def _run(self, request: Message, client: socket.socket) -> Message:
         session = self._session(request["session"])
-        if not session.busy.acquire(blocking=False):
+        if not session.turn.take_for_cell():
             raise Refusal(
                 "SessionIsBusy", f"session {session.spec.name} is running a cell", "wait for it, or interrupt it"
             )
@@ -178,7 +179,7 @@ class Server:
             return {"result": self._run_cell(session, request, client)}
         finally:
             session.used_at = time.monotonic()
-            session.busy.release()
+            session.turn.end()
 
     def _run_cell(self, session: Session, request: Message, client: socket.socket) -> Message:
         outbox = Outbox(client)
@@ -220,12 +221,14 @@ class Server:
 
     def _reset(self, request: Message, _client: socket.socket) -> Message:
         session = self._session(request["session"])
-        with session.busy:
-            try:
-                session.restart()
-            except BaseException:
-                self._forget(session)
-                raise
+        session.turn.take(FOREVER)
+        try:
+            session.restart()
+        except BaseException:
+            self._forget(session)
+            raise
+        finally:
+            session.turn.end()
         return {"info": session.info()}
 
     def _close(self, request: Message, _client: socket.socket) -> Message:
@@ -238,12 +241,12 @@ class Server:
         """Stop what it runs, wait for that, and forget it."""
         if session.running is not None:
             session.running.stop()
-        is_free = session.busy.acquire(timeout=_CLOSE_S)
+        is_free = session.turn.take(_CLOSE_S)
         try:
             self._forget(session)
         finally:
             if is_free:
-                session.busy.release()
+                session.turn.end()
 
     def _stop(self, _request: Message, _client: socket.socket) -> Message:
         sessions = list(self._sessions.values())
@@ -265,8 +268,9 @@ class Server:
 
     def _forget(self, session: Session) -> None:
         with self._lock:
-            if self._sessions.get(session.spec.name) is session:
-                del self._sessions[session.spec.name]
+            if self._sessions.get(session.spec.name) is not session:
+                return  # somebody else has; its user may be another session's by now
+            del self._sessions[session.spec.name]
         session.close()
         self._uids_taken.discard(session.uid)
 
@@ -284,7 +288,7 @@ class Server:
     def _sweep(self) -> None:
         """Close what was idle too long, or grew between its cells."""
         for session in list(self._sessions.values()):
-            if session.busy.acquire(blocking=False):
+            if session.turn.take():
                 try:
                     if why := self._why_close(session):
                         print(f"{session.spec.name}: closed: {why}", file=sys.stderr, flush=True)
@@ -292,7 +296,7 @@ class Server:
                 except Exception:  # one session's trouble is not the others'
                     traceback.print_exc()
                 finally:
-                    session.busy.release()
+                    session.turn.end()
 
     def _why_close(self, session: Session) -> str:
         if time.monotonic() - session.used_at > self._patience.session_idle_s:

@@ -1,10 +1,9 @@
-"""One session: its enclosure, its crew, and the one lock that its cells run under."""
+"""One session: its enclosure, its crew, and whose turn it is."""
 
 import fcntl
 import os
 import sys
 import tempfile
-import threading
 import time
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Protocol
@@ -15,6 +14,7 @@ from sandbox.host.cgroup import Amounts, Group, Hierarchies
 from sandbox.host.crew import Crew
 from sandbox.host.observer import Observer
 from sandbox.host.refusal import Refusal
+from sandbox.host.turn import Turn
 from sandbox.host.zygote_link import ZygoteLink
 from sandbox.walls.wall_in import Enclosure, Limits
 
@@ -76,7 +76,7 @@ class Session:
         self.spec = spec
         self.ground = ground
         self.uid = uid
-        self.busy = threading.Lock()
+        self.turn = Turn()
         self.used_at = time.monotonic()
         self.cells = 0
         self.cell_number = 0
@@ -155,7 +155,7 @@ class Session:
             "python": self.ground.zygote.ready["python"],
             "cells": self.cells,
             "idle_s": round(time.monotonic() - self.used_at, 1),
-            "is_busy": self.busy.locked(),
+            "is_busy": self.turn.is_cell,
         }
 
     def _hire(self) -> Crew:
