@@ -60,11 +60,16 @@ class Registry:
         """What this caller sees: never more than they may run."""
         return tuple(tool for tool in self.executable_for(context) if _is_visible(tool, context))
 
-    def execute(self, context: Context, name: str, arguments: object, bench: Bench | None = None) -> Outcome:
-        """Guard a call and run it. What the caller did wrong is in the outcome; our own failures are raised."""
+    def execute(
+        self, context: Context, name: str, arguments: object, bench: Bench | None = None, report: Report | None = None
+    ) -> Outcome:
+        """Guard a call and run it. What the caller did wrong is in the outcome; our own failures are raised.
+
+        Who gives a report has it filled in, as far as the tool came, even when there is no outcome.
+        """
         started = time.perf_counter()
         tool = self._spellings.get(name)
-        report = Report()
+        report = report or Report()
         try:
             tool = self._guard(context, name)
             given = _validated(tool, arguments)

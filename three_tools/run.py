@@ -1,6 +1,7 @@
 """A run at work: everything it needs in one object, opened together and closed together, whatever happens."""
 
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -119,16 +120,17 @@ class Run:
 
     def call(self, tool: str, arguments: object, ask: Ask | None = None) -> Recorded:
         """Call a tool, record it and have it judged. What is our own failure is recorded, then raised."""
-        ask = ask or Ask()
+        ask, report, started = ask or Ask(), Report(), time.perf_counter()
         try:
-            outcome = self.execute(tool, arguments, ask)
+            outcome = self.execute(tool, arguments, ask, report)
         except BaseException as error:
+            broken = _broken(tool, error, report, time.perf_counter() - started)
             with suppress(RunRecordError):  # what went wrong first is what is raised
-                self.record_outcome(_broken(tool, error), ask)
+                self.record_outcome(broken, ask)
             raise
         return self.record_outcome(outcome, ask)
 
-    def execute(self, tool: str, arguments: object, ask: Ask | None = None) -> Outcome:
+    def execute(self, tool: str, arguments: object, ask: Ask | None = None, report: Report | None = None) -> Outcome:
         """The first half of a call: guarded and run, nothing recorded."""
         if self._is_cancelled:
             refusal = Refusal("cancelled", "this run was cancelled", "open a new run to go on")
@@ -138,7 +140,7 @@ class Run:
                 self.context().require(ask.needs)
             except CallRefused as error:
                 return Outcome(tool=tool, ok=False, refusal=Refusal(error.code, error.problem, error.remedy))
-        return self.registry.execute(self.caller, tool, arguments, self)
+        return self.registry.execute(self.caller, tool, arguments, self, report)
 
     def record_outcome(self, outcome: Outcome, ask: Ask | None = None) -> Recorded:
         """The second half: files, objects, Step Block, evaluation."""
@@ -264,8 +266,9 @@ def _end_if_open(run: Run, state: EndState, reason: str) -> None:
         run.end(state, reason)
 
 
-def _broken(tool: str, error: BaseException) -> Outcome:
-    """A call that did not come back: interrupted, or our own machinery failed."""
+def _broken(tool: str, error: BaseException, report: Report, seconds: float) -> Outcome:
+    """A call that did not come back: interrupted, or our own machinery failed. What it reported so far is true."""
     is_cancelled = isinstance(error, KeyboardInterrupt)
     problem = "interrupted before it ended" if is_cancelled else f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
-    return Outcome(tool=tool, ok=False, refusal=Refusal("cancelled" if is_cancelled else "failed", problem))
+    refusal = Refusal("cancelled" if is_cancelled else "failed", problem)
+    return Outcome(tool=tool, ok=False, refusal=refusal, report=report, seconds=seconds)

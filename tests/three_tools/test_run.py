@@ -171,6 +171,7 @@ def test_our_own_failure_is_recorded_then_raised(real_home: Home, equipment: Equ
         run.call("sandbox.exec", {"code": "1"})
     step = run.record.state.step(1)
     assert (step.done.ok, step.done.code, run.record.state.name) == (False, "failed", "failed")
+    assert (step.done.source, step.done.inputs) == ("1", {"lines": 1})  # what was asked is in the record all the same
 
 
 def test_a_narrow_caller_stays_narrow(real_home: Home, equipment: Equipment, work: Run) -> None:
