@@ -45,7 +45,7 @@ class LocalFolderSearch:
 
     @property
     def name(self) -> str:
-        return "local"
+        return "local_folder"
 
     def search(self, query: SearchQuery) -> Found:
         if not self._folder.is_dir():

@@ -71,7 +71,7 @@ def test_a_document_is_found_by_its_words(shelves: Library) -> None:
     assert (hit.url, hit.title, hit.published_at) == ("https://www.iea.org/pumps", "Heat pumps", "2025-06-01")
     assert hit.snippet == "# Heat pumps Heat pumps sold well."
     assert hit.content is None
-    assert (found.provider, found.left_out) == ("local", ())
+    assert (found.provider, found.left_out) == ("local_folder", ())
 
 
 def test_a_document_without_an_address_is_named_by_its_path(shelves: Library) -> None:
