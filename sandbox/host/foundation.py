@@ -2,6 +2,7 @@
 
 import atexit
 import os
+import secrets
 import tempfile
 from contextlib import suppress
 from dataclasses import asdict
@@ -109,7 +110,8 @@ def try_walls(ground: Ground, own: str) -> Message:
     place.chmod(0o777)
     outside.write_text("not for cells")
     outside.chmod(0o666)
-    uid = ground.uids[0] if ground.uids else None
+    # Not the same for every host: where there are no namespaces, the end of a session ends all that its user runs.
+    uid = secrets.choice(ground.uids) if ground.uids else None
     for folder in (work, scratch):
         folder.mkdir()
         if uid is not None:
