@@ -1,25 +1,23 @@
 """Listens for clients, keeps the sessions, and ends when nobody needs it."""
 
-import itertools
 import os
-import secrets
 import socket
 import struct
 import sys
-import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sandbox.frames import FrameReader, Message, TooLarge, send_json
-from sandbox.host import copies, folder
 from sandbox.host.cell_run import CellRun
+from sandbox.host.checks import Checks
 from sandbox.host.outbox import Outbox
 from sandbox.host.refusal import Refusal
 from sandbox.host.session import Ground, Session, Spec
 from sandbox.host.turn import FOREVER
+from sandbox.host.users import Users
 from sandbox.host.watchdog import Watchdog
 
 _MAX_REQUEST_BYTES = 64 << 20
@@ -45,7 +43,8 @@ class Server:
         self._sessions: dict[str, Session] = {}
         self._lock = threading.Lock()
         self._opening = threading.Lock()
-        self._uids_taken: set[int | None] = set()
+        self._users = Users(ground.uids)
+        self._checks = Checks(ground, self._users)
         self._started_at = self._used_at = time.time()
         self._at_work = 0
         self._stopping = threading.Event()
@@ -71,6 +70,7 @@ class Server:
     def close(self) -> None:
         for session in list(self._sessions.values()):
             session.close()
+        self._checks.close()
 
     def _accept(self) -> None:
         while True:
@@ -142,11 +142,11 @@ class Server:
             existing = self._sessions.get(spec.name)
             if existing is None:
                 self._refuse_nesting(spec.work)
-                uid = self._free_uid(spec.work)
+                uid = self._users.take(spec.work)
                 try:
                     session = Session(spec, self._ground, uid)
                 except BaseException:
-                    self._uids_taken.discard(uid)
+                    self._users.give_back(uid)
                     raise
                 with self._lock:
                     self._sessions[spec.name] = session
@@ -194,24 +194,7 @@ class Server:
 
     def _check(self, request: Message, client: socket.socket) -> Message:
         """Run code that checks something: a fork of its own, read-only on copies of the files it is given."""
-        place = tempfile.mkdtemp(prefix=f"{self._ground.name}-")
-        uid = self._free_uid(place)
-        try:
-            limits, seed = request["limits"], request["seed"]
-            copies.make(request["files"], place, limits["disk_bytes"], uid)
-            name = f"check-{secrets.token_hex(6)}"
-            spec = Spec(name, place, writable=False, seed=seed, disallowed_imports=(), limits=limits)
-            session = Session(spec, self._ground, uid)
-            try:
-                outbox = Outbox(client)
-                result = CellRun(session, {**request, "checkpoint": "off", "limits": {}}, outbox).run()
-                outbox.finish()
-            finally:
-                session.close()
-            return {"result": result}
-        finally:
-            self._uids_taken.discard(uid)
-            folder.remove(place)
+        return {"result": self._checks.run(request, client)}
 
     def _interrupt(self, request: Message, _client: socket.socket) -> Message:
         cell = self._session(request["session"]).running
@@ -272,18 +255,7 @@ class Server:
                 return  # somebody else has; its user may be another session's by now
             del self._sessions[session.spec.name]
         session.close()
-        self._uids_taken.discard(session.uid)
-
-    def _free_uid(self, work: str) -> int | None:
-        """The user a work directory belongs to already, or one that no other session has."""
-        if not self._ground.uids:
-            return None
-        owner = os.stat(work).st_uid
-        with self._lock:
-            candidates = itertools.chain([owner] if owner in self._ground.uids else [], _shuffled(self._ground.uids))
-            uid = next(uid for uid in candidates if uid not in self._uids_taken)
-            self._uids_taken.add(uid)
-        return uid
+        self._users.give_back(session.uid)
 
     def _sweep(self) -> None:
         """Close what was idle too long, or grew between its cells."""
@@ -316,8 +288,3 @@ def _is_welcome(client: socket.socket) -> bool:
     """Only whoever owns this host, or root."""
     credentials = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     return struct.unpack("3i", credentials)[1] in (os.geteuid(), 0)
-
-
-def _shuffled(uids: range) -> Iterator[int]:
-    while True:
-        yield uids[secrets.randbelow(len(uids))]

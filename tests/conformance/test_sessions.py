@@ -130,6 +130,23 @@ def test_a_check_reads_what_it_is_given_and_writes_nothing(place: Place, tmp_pat
     assert secret.read_text() == "a,b\n1,2\n"
 
 
+def test_nothing_of_one_check_is_left_for_another(place: Place) -> None:
+    """Each has variables, a folder and temporary files of its own, right after another one and beside it."""
+    given = place.top / "given"
+    given.write_text("a")
+    given.chmod(0o444)
+    look = "import os, tempfile; print(sum([1, 2]), 'x' in dir(), os.listdir('.'), os.listdir(tempfile.gettempdir()))"
+    leave = "x, sum = 1, max; open(tempfile.mkstemp()[1], 'w').write('left')"
+
+    def check(number: int) -> str:
+        return place.backend.check(f"{look}\n{leave}", {f"f{number}": given}, Limits()).text("stdout")
+
+    with ThreadPoolExecutor(4) as pool:
+        found = [check(0), check(1), *pool.map(check, range(2, 10))]
+    assert found == [f"3 False ['f{number}'] []\n" for number in range(10)]
+    given.unlink()
+
+
 def test_a_check_has_its_limits(place: Place) -> None:
     """A check that never ends is stopped like any cell."""
     result = place.backend.check("while True: pass", {}, Limits(timeout_s=0.5))

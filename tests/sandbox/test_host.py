@@ -15,7 +15,7 @@ from typing import cast
 import pytest
 
 from fakes.backends import Place, local_jail, modes_here
-from sandbox import Cell, HostStatus, LocalJail, NoSafeSandbox, SandboxFailed, SessionSpec
+from sandbox import Cell, HostStatus, Limits, LocalJail, NoSafeSandbox, SandboxFailed, SessionSpec
 from sandbox.frames import FrameReader, encode
 
 
@@ -97,9 +97,10 @@ def test_a_host_is_started_by_whoever_needs_it_first() -> None:
 def test_when_the_host_is_killed_nothing_is_left_behind(place: Place, victim: str) -> None:
     """Mid-cell, with a daemon detached: every process goes, the client is told, and the next session works."""
     with place.session() as desk, ThreadPoolExecutor(1) as pool:
+        place.backend.check("1", {}, Limits())  # and the next one's session is made in advance
         running = pool.submit(desk.run, f"{DAEMON}time.sleep(300)", checkpoint="off")
         host = status(place)
-        assert eventually(lambda: len(descendants(host.zygote)) >= 3)
+        assert eventually(lambda: len(descendants(host.zygote)) >= 5)
         family = {host.pid, host.zygote} | descendants(host.pid)
         os.kill(host.pid if victim == "host" else host.zygote, signal.SIGKILL)
         with pytest.raises(SandboxFailed, match="variables are lost"):
@@ -166,6 +167,7 @@ def test_a_stopped_host_leaves_no_scratch_folder() -> None:
 
         with place.session() as desk:
             desk.run("1")
+        place.backend.check("1", {}, Limits())
         name = jail(place).log_path.stem
         jail(place).stop()
         assert eventually(lambda: not list(Path(tempfile.gettempdir()).glob(f"{name}-*")))
@@ -227,8 +229,18 @@ def test_two_hosts_do_not_share_a_work_directory() -> None:
             other.backend.open_session(SessionSpec(name="x", work=str(desk.work)))
 
 
+def test_a_check_whose_session_died_in_advance_has_another(place: Place) -> None:
+    """A session that was made in advance may be gone when it is wanted."""
+    assert place.backend.check("1", {}, Limits()).ok
+    zygote = status(place).zygote
+    assert eventually(lambda: len(descendants(zygote)) == 2)
+    for pid in descendants(zygote):
+        os.kill(pid, signal.SIGKILL)
+    assert place.backend.check("1", {}, Limits()).ok
+
+
 def test_many_sessions_leave_nothing(shared: Place) -> None:
-    """Thirty sessions opened and closed: no descriptor, thread or process more than before."""
+    """Thirty sessions opened and closed, and thirty checks: no descriptor, thread or process more than before."""
 
     def footprint() -> tuple[int, int, int]:
         host = status(shared)
@@ -238,9 +250,11 @@ def test_many_sessions_leave_nothing(shared: Place) -> None:
     for _ in range(3):
         with shared.session() as desk:
             desk.run("1")
-    assert eventually(lambda: footprint()[2] == 0)
+        shared.backend.check("1", {}, Limits())
+    assert eventually(lambda: footprint()[2] == 2)  # what is left is the next check's session
     before = footprint()
     for _ in range(30):
+        shared.backend.check("1", {}, Limits())
         with shared.session() as desk:
             desk.session.run(Cell(code="import os; os._exit(1)"))
     assert eventually(lambda: all(now <= then for now, then in zip(footprint(), before, strict=True)))
