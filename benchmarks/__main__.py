@@ -17,6 +17,7 @@ ALL = (
     "sandbox_speed",
     "registry_execute",
     "after_call",
+    "local_search",
 )
 
 for name in sys.argv[1:] or ALL:
