@@ -141,24 +141,31 @@ class HostLink:
 def ask(connection: socket.socket, request: Message, on_frame: Callable[[bytes, bytes], None] | None = None) -> Message:
     """Send a request and give its answer; frames that come before it go to `on_frame`."""
     reader = FrameReader(connection, _MAX_ANSWER_BYTES)
-    try:
+    with _host_is_there():
         send_json(connection, request)
-        while (frame := reader.read()) is not None:
-            kind, body = frame
-            if kind != JSON:
-                if on_frame is not None:
-                    on_frame(kind, body)
-                continue
-            message: Message = json.loads(body)
-            if "output" in message:
-                if on_frame is not None:
-                    on_frame(kind, body)
-                continue
+    while (frame := _read(reader)) is not None:
+        kind, body = frame
+        message: Message = json.loads(body) if kind == JSON else {"output": None}
+        if "output" not in message:
             _raise_error(message)
             return message
+        if on_frame is not None:
+            on_frame(kind, body)
+    raise _host_is_gone()
+
+
+def _read(reader: FrameReader) -> tuple[bytes, bytes] | None:
+    with _host_is_there():
+        return reader.read()
+
+
+@contextmanager
+def _host_is_there() -> Generator[None]:
+    """What breaks in here is the connection to the host; what whoever listens raises is their own."""
+    try:
+        yield
     except ConnectionError as error:
         raise _host_is_gone() from error
-    raise _host_is_gone()
 
 
 def runtime_folder(user: int | None = None) -> Path:
