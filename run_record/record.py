@@ -48,6 +48,7 @@ class Call:
     stderr: str = ""
     killed_processes: int = 0
     results: int | None = None
+    citations: str = ""
     expects: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
 
 

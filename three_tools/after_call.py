@@ -9,6 +9,7 @@ from run_record import Artifact, Call, RunRecord, RunState, StepDone, StepEvalua
 from three_tools.browser_search import BROWSER_SEARCH, CITATIONS
 from three_tools.evaluator import Evaluator, Expectations, JudgedStep
 from three_tools.outcome import Outcome, Refusal
+from three_tools.tool import Report
 
 _STDERR_CHARACTERS = 4000
 _LONGEST_DID = 600
@@ -28,23 +29,22 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A call with its place in the record; a closed run is read without leaving a trace."""
+    """A call with its place in the record, which it does not have in a run that is closed."""
 
     outcome: Outcome
     step: StepDone | None = None
     evaluation: StepEvaluated | None = None
 
 
-def record_call(record: RunRecord, evaluator: Evaluator, outcome: Outcome, ask: Ask) -> Recorded:
-    """Record a call that has ended, with every file that came of it, and have it judged."""
+def record_call(record: RunRecord, outcome: Outcome, ask: Ask) -> StepDone | None:
+    """Record a call that has ended, with every file that came of it; a closed run is read without leaving a trace."""
     if record.state.closed:
-        return Recorded(outcome)
+        return None
     report = outcome.report
     seen = report.seen or (
         None if report.paths is None and _may_touch_files(outcome) else record.look(report.paths or ())
     )
-    done = record.record_step(_call(outcome, ask), seen)
-    return Recorded(outcome, done, judge_step(record, evaluator, done))
+    return record.record_step(_call(outcome, ask), seen)
 
 
 def judge_step(record: RunRecord, evaluator: Evaluator, done: StepDone) -> StepEvaluated:
@@ -63,7 +63,7 @@ def _may_touch_files(outcome: Outcome) -> bool:
 
 def _call(outcome: Outcome, ask: Ask) -> Call:
     report, refusal = outcome.report, outcome.refusal
-    did = report.did[:3] or ([_why(refusal)] if refusal else [])
+    did = [*report.did[:2], _why(refusal, report)] if refusal else report.did[:3]
     return Call(
         tool=outcome.tool,
         name=ask.name,
@@ -79,13 +79,17 @@ def _call(outcome: Outcome, ask: Ask) -> Call:
         stderr=report.stderr[-_STDERR_CHARACTERS:],
         killed_processes=report.killed_processes,
         results=report.results,
+        citations=report.citations,
         expects=ask.expects.model_dump(mode="json", exclude_defaults=True),
     )
 
 
-def _why(refusal: Refusal) -> str:
-    was_refused = refusal.code not in ("timeout", "cancelled", "failed")
-    return f"{'refused' if was_refused else 'not done'} ({refusal.code}): {refusal.problem}"
+def _why(refusal: Refusal, report: Report) -> str:
+    if refusal.code not in ("timeout", "cancelled", "failed"):
+        verb = "refused"
+    else:
+        verb = "broken off" if report.did else "not done"
+    return f"{verb} ({refusal.code}): {refusal.problem}"
 
 
 def _judged(record: RunRecord, done: StepDone) -> JudgedStep:
@@ -101,7 +105,7 @@ def _judged(record: RunRecord, done: StepDone) -> JudgedStep:
         artifacts=done.artifacts,
         files=_files(record.state, done.step),
         results=done.results,
-        citations=tuple(a.path for a in done.artifacts if a.path.startswith(f"{CITATIONS}/")),
+        citations=(done.citations,) if done.citations else (),
         killed_processes=done.killed_processes,
         skipped=done.skipped,
     )

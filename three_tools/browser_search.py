@@ -32,7 +32,8 @@ def search(call: ToolCall, args: BrowserSearchArgs) -> BrowserSearchResult:
     found = bench.search.search(_query(args, bench.record))
     citations = _citations(args, found, bench.record)
     citations_id = sha256(_json(citations)).hexdigest()[:16]
-    report.paths = frozenset(_keep(bench, citations_id, citations, args, found))
+    raw, report.citations = _keep(bench, citations_id, citations, args, found)
+    report.paths = frozenset((raw, report.citations))
     report.results = len(found.hits)
     _tell(call, found)
     return BrowserSearchResult(results=tuple(map(_result, found.hits)), citations_id=citations_id)

@@ -114,7 +114,8 @@ def _bounded(name: str, text: str, captured: Captured, workspace: Workspace, sho
     path = f"output/{digest}.{name}.txt"
     workspace.write(path, text.encode(errors="replace"))
     shown.saved.append(path)
-    return _cut(text, f"; all of it is in {path}{beyond}")[0]
+    kept = "what was captured" if beyond else "all of it"
+    return _cut(text, f"; {kept} is in {path}{beyond}")[0]
 
 
 def _cut(text: str, where: str) -> tuple[str, int]:

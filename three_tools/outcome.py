@@ -47,9 +47,8 @@ class Outcome:
         return {"error": {"code": self.refusal.code, "problem": self.refusal.problem, "remedy": self.refusal.remedy}}
 
     def text(self) -> str:
-        """The answer as a model reads it: bounded, and with what it should know first."""
-        notices = "".join(f"note: {notice}\n" for notice in self.report.notices)
+        """The answer as a model reads it, bounded."""
         text = json.dumps(self.as_json(), ensure_ascii=False)
         if len(text) > _LONGEST_TEXT:
             text = f"{text[:_LONGEST_TEXT]}… ({len(text) - _LONGEST_TEXT:,} characters left out)"
-        return notices + text
+        return text

@@ -3,8 +3,9 @@
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from typing import cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from run_record.beneath import check_path
 from run_record.errors import CallerError, NotFound, RunIsBusy, RunIsClosed, UnsafePath
@@ -17,6 +18,8 @@ from three_tools.time_limit import TookTooLong, within
 from three_tools.tool import Bench, Report, Tool, ToolCall, Touch
 
 _SHOWN = 80
+_MOST_FIELDS = 6
+_MOST_NUMBER = 1 << 53
 
 
 def alias_of(name: str) -> str:
@@ -60,6 +63,15 @@ class Registry:
         """What this caller sees: never more than they may run."""
         return tuple(tool for tool in self.executable_for(context) if _is_visible(tool, context))
 
+    def profile_of(self, context: Context) -> Profile:
+        """What this caller may do."""
+        return self._profile(context)
+
+    def name_of(self, spelling: str) -> str:
+        """The canonical name; of an unknown tool, what it was called by, fit to be shown."""
+        tool = self._spellings.get(spelling)
+        return tool.name if tool else printable(spelling[:_SHOWN])
+
     def execute(
         self, context: Context, name: str, arguments: object, bench: Bench | None = None, report: Report | None = None
     ) -> Outcome:
@@ -68,7 +80,6 @@ class Registry:
         Who gives a report has it filled in, as far as the tool came, even when there is no outcome.
         """
         started = time.perf_counter()
-        tool = self._spellings.get(name)
         report = report or Report()
         try:
             tool = self._guard(context, name)
@@ -77,8 +88,9 @@ class Registry:
             result = self._run(tool, ToolCall(context, bench, report), given)
         except (CallRefused, SearchError, CallerError, SandboxCallerError) as error:
             refusal = Refusal(_code_of(error), error.problem, error.remedy)
-            called = tool.name if tool else printable(name[:_SHOWN])
-            return Outcome(tool=called, ok=False, refusal=refusal, report=report, seconds=time.perf_counter() - started)
+            report.inputs = report.inputs or _in_short(arguments)
+            seconds = time.perf_counter() - started
+            return Outcome(tool=self.name_of(name), ok=False, refusal=refusal, report=report, seconds=seconds)
         seconds = time.perf_counter() - started
         return Outcome(tool=tool.name, ok=tool.is_ok(result), result=result, report=report, seconds=seconds)
 
@@ -86,7 +98,7 @@ class Registry:
         tool = self._spellings.get(name)
         if tool is None:
             known = ", ".join(sorted(tool.name for tool in self.list_tools_for(context)))
-            raise CallRefused("unknown_tool", f"there is no tool '{printable(name[:_SHOWN])}'", f"there is: {known}")
+            raise CallRefused("unknown_tool", f"there is no tool '{self.name_of(name)}'", f"there is: {known}")
         profile = self._profile(context)
         if not profile.allows(tool.name):
             may = ", ".join(sorted(other.name for other in self.executable_for(context))) or "none"
@@ -134,6 +146,21 @@ def _validated(tool: Tool, arguments: object) -> BaseModel:
         raise CallRefused("invalid_args", _problems(tool, error), f"its fields are {_fields(tool)}") from None
     except RecursionError:
         raise CallRefused("invalid_args", f"the arguments of {tool.name} are nested too deep", "flatten them") from None
+
+
+def _in_short(arguments: object) -> dict[str, JsonValue]:
+    """What a call that was refused had asked for, as far as it can be shown in a line."""
+    fields = list(cast("Mapping[object, object]", arguments).items()) if isinstance(arguments, Mapping) else []
+    return {printable(str(name)[:_SHOWN]): _in_few_words(value) for name, value in fields[:_MOST_FIELDS]}
+
+
+def _in_few_words(value: object) -> JsonValue:
+    if isinstance(value, str):
+        text = printable(value[:_SHOWN])
+        return text if len(value) <= _SHOWN else f"{text}… ({len(value):,} characters)"
+    if value is None or (isinstance(value, int) and abs(value) <= _MOST_NUMBER):
+        return value
+    return f"({type(value).__name__})"
 
 
 def _fields(tool: Tool) -> str:

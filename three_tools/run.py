@@ -2,12 +2,13 @@
 
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 
-from run_record import Home, ObjectStore, Question, RunId, RunRecord, StepEvaluated, Workspace, lease
-from run_record.errors import RunRecordError
+from run_record import Home, ObjectStore, Question, RunId, RunRecord, StepDone, StepEvaluated, Workspace, lease
+from run_record.clock import Clock
+from run_record.errors import MachineRefused, RunRecordError
 from run_record.facts import EndState
 from sandbox import (
     Backend,
@@ -16,9 +17,6 @@ from sandbox import (
     Limits,
     OnOutput,
     SandboxError,
-    SandboxFailed,
-    Session,
-    SessionIsGone,
     SessionSpec,
 )
 from three_tools.after_call import Ask, Recorded, judge_step, record_call
@@ -26,9 +24,10 @@ from three_tools.browser_search import BROWSER_SEARCH
 from three_tools.errors import CallRefused
 from three_tools.evaluator.evaluator import Evaluator
 from three_tools.outcome import Outcome, Refusal
-from three_tools.policy import PERSON, Context
+from three_tools.policy import PERSON, Context, Profile
 from three_tools.registry import Registry
 from three_tools.run_context import RunContext, run_context
+from three_tools.run_session import RunSession
 from three_tools.sandbox_exec import SANDBOX_EXEC
 from three_tools.search.provider import SearchProvider
 from three_tools.tmp_files import TMP_FILES
@@ -51,14 +50,16 @@ class Equipment:
     search: Callable[[], SearchProvider]
     limits: Limits = field(default_factory=Limits)
     pass_threshold: float = 0.8
+    command: str = "partner"
+    """How a person calls the command line for this home: advice to them names it."""
     registry: Registry = field(default_factory=standard_registry)
 
 
 class Run:
     """One run at work: calls tools, records every call with its files, and has it judged.
 
-    Holds the record and, when a cell is first run, the sandbox session. Which tools there are and who may
-    call them is the registry's business; what is written down of a call, after_call's.
+    Holds the record (journal, workspace, CEL.md) and the sandbox session. Which tools there are and who may call
+    them is the registry's business; what is written down of a call, after_call's.
     """
 
     def __init__(self, home: Home, record: RunRecord, equipment: Equipment, caller: Context) -> None:
@@ -71,8 +72,13 @@ class Run:
         self._lock = threading.Lock()
         self._backend: Backend | None = None
         self._search: SearchProvider | None = None
-        self._session: Session | None = None
-        self._is_cancelled = False
+        command = equipment.command
+        self.session = RunSession(
+            SessionSpec(name=self.run_id, work=str(self.workspace.root), limits=equipment.limits, seed=self.seed),
+            lambda: self.backend,
+            has_run_cells=self._has_run_cells,
+            replay=f"run its cells again: {command} cel {self.run_id} --code | {command} exec {self.run_id} --file -",
+        )
 
     @property
     def run_id(self) -> RunId:
@@ -89,6 +95,16 @@ class Run:
     @property
     def registry(self) -> Registry:
         return self._equipment.registry
+
+    @property
+    def profile(self) -> Profile:
+        """What the caller of this run may do."""
+        return self.registry.profile_of(self.caller)
+
+    @property
+    def clock(self) -> Clock:
+        """What time it is; what day the run takes for today is `as_of`."""
+        return self.home.clock
 
     @property
     def seed(self) -> int:
@@ -123,46 +139,33 @@ class Run:
         ask, report, started = ask or Ask(), Report(), time.perf_counter()
         try:
             outcome = self.execute(tool, arguments, ask, report)
+            done = record_call(self.record, outcome, ask)
         except BaseException as error:
-            broken = _broken(tool, error, report, time.perf_counter() - started)
+            broken = _broken(self.registry.name_of(tool), error, report, time.perf_counter() - started)
             with suppress(RunRecordError):  # what went wrong first is what is raised
-                self.record_outcome(broken, ask)
+                self._record_broken(broken, ask)
             raise
-        return self.record_outcome(outcome, ask)
+        return self._judged(outcome, done)
 
     def execute(self, tool: str, arguments: object, ask: Ask | None = None, report: Report | None = None) -> Outcome:
         """The first half of a call: guarded and run, nothing recorded."""
-        if self._is_cancelled:
-            refusal = Refusal("cancelled", "this run was cancelled", "open a new run to go on")
-            return Outcome(tool=tool, ok=False, refusal=refusal)
-        if ask and ask.needs:
-            try:
-                self.context().require(ask.needs)
-            except CallRefused as error:
-                return Outcome(tool=tool, ok=False, refusal=Refusal(error.code, error.problem, error.remedy))
+        try:
+            self._require_ready(ask.needs if ask else ())
+        except CallRefused as error:
+            refusal = Refusal(error.code, error.problem, error.remedy)
+            return Outcome(tool=self.registry.name_of(tool), ok=False, refusal=refusal)
         return self.registry.execute(self.caller, tool, arguments, self, report)
 
     def record_outcome(self, outcome: Outcome, ask: Ask | None = None) -> Recorded:
         """The second half: files, objects, Step Block, evaluation."""
-        return record_call(self.record, self.evaluator, outcome, ask or Ask())
+        return self._judged(outcome, record_call(self.record, outcome, ask or Ask()))
 
     def run_cell(self, cell: Cell, report: Report) -> CellResult:
-        """Run a cell in this run's session; a session that is gone is opened anew, and the caller is told."""
-        try:
-            return self._open_session(report).run(cell, self.on_output)
-        except SessionIsGone:  # idle too long, or its host was restarted
-            self._let_go()
-            return self._open_session(report).run(cell, self.on_output)
-        except SandboxFailed:
-            self._let_go()
-            raise
+        return self.session.run(cell, report, self.on_output)
 
     def cancel(self) -> None:
         """Stop the cell that is running, if one is, and refuse every further call; from any thread."""
-        self._is_cancelled = True
-        session = self._session
-        if session is not None:
-            session.interrupt()
+        self.session.cancel()
 
     def recover(self) -> None:
         """Judge every step that has no verdict: its Evaluator crashed, or whoever ran it did."""
@@ -176,38 +179,28 @@ class Run:
             self.record.record_evaluation(StepEvaluated(step=number, verdict="NOT EVALUATED", critique=critique))
         self.record.close(state, reason)
 
-    def close_session(self) -> None:
-        """End the session with its variables; the files stay."""
-        session, self._session = self._session, None
-        if session is not None:
-            session.close()
-        elif self._has_run_cells():
-            self.backend.close_session(self.run_id)
+    def _require_ready(self, needs: Sequence[str]) -> None:
+        self.session.require_not_cancelled()
+        if needs:
+            self.context().require(needs)
 
-    def release(self) -> None:
-        """Let go of the session without ending it: the next call of this run, from any process, goes on with it."""
-        session, self._session = self._session, None
-        if session is not None:
-            session.release()
+    def _judged(self, outcome: Outcome, done: StepDone | None) -> Recorded:
+        return Recorded(outcome, done, judge_step(self.record, self.evaluator, done) if done else None)
 
-    def _let_go(self) -> None:
-        with suppress(SandboxError, OSError):
-            self.release()
-
-    def _open_session(self, report: Report) -> Session:
-        backend = self.backend
-        with self._lock:
-            if self._session is None:
-                spec = SessionSpec(
-                    name=self.run_id, work=str(self.workspace.root), limits=self._equipment.limits, seed=self.seed
-                )
-                self._session = backend.open_session(spec)
-                if self._session.is_new and self._has_run_cells():
-                    report.notices.append(
-                        "the session of this run was lost, and its variables with it; its files are kept. Run its cells"
-                        f" again: partner cel {self.run_id} --code | partner exec {self.run_id} --file -"
-                    )
-            return self._session
+    def _record_broken(self, broken: Outcome, ask: Ask) -> None:
+        """Who interrupts does not wait for a judgement: it is made up for when the run is next opened."""
+        try:
+            done = record_call(self.record, broken, ask)
+        except MachineRefused:  # the disk is full, say: what was done is recorded all the same, and its files later
+            broken.report.seen, broken.report.paths = None, frozenset()
+            done = record_call(self.record, broken, ask)
+        if done is None:
+            return
+        if broken.code == "cancelled":
+            critique = "interrupted before it was judged"
+            self.record.record_evaluation(StepEvaluated(step=done.step, verdict="NOT EVALUATED", critique=critique))
+        else:
+            judge_step(self.record, self.evaluator, done)
 
     def _has_run_cells(self) -> bool:
         return any(step.done.source and not step.done.code for step in self.record.state.steps.values())
@@ -230,7 +223,7 @@ def open_run(
     with ExitStack() as stack:
         stack.enter_context(lease(record.folder, who))
         run = Run(home, record, equipment, caller or Context(PERSON, user_id=record.state.opened.by))
-        stack.callback(run.close_session)
+        stack.callback(run.session.close)
         run.recover()
         try:
             yield run
@@ -255,7 +248,7 @@ def join_run(
         if is_runner:
             stack.enter_context(lease(record.folder, as_runner))
         run = Run(home, record, equipment, caller)
-        stack.callback(run.release)
+        stack.callback(run.session.release)
         if is_runner:
             run.recover()
         yield run
@@ -268,7 +261,10 @@ def _end_if_open(run: Run, state: EndState, reason: str) -> None:
 
 def _broken(tool: str, error: BaseException, report: Report, seconds: float) -> Outcome:
     """A call that did not come back: interrupted, or our own machinery failed. What it reported so far is true."""
-    is_cancelled = isinstance(error, KeyboardInterrupt)
-    problem = "interrupted before it ended" if is_cancelled else f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
-    refusal = Refusal("cancelled" if is_cancelled else "failed", problem)
+    if isinstance(error, KeyboardInterrupt):
+        refusal = Refusal("cancelled", "interrupted before it ended")
+    elif isinstance(error, RunRecordError | SandboxError):
+        refusal = Refusal("failed", error.problem[:_LONGEST_REASON])
+    else:
+        refusal = Refusal("failed", f"{type(error).__name__}: {error}"[:_LONGEST_REASON])
     return Outcome(tool=tool, ok=False, refusal=refusal, report=report, seconds=seconds)

@@ -55,6 +55,8 @@ class Report:
     killed_processes: int = 0
     results: int | None = None
     """How many results a search brought."""
+    citations: str = ""
+    """The file that these results can be cited from."""
     paths: frozenset[str] | None = None
     """The only files that the call can have touched; None: it may have touched any."""
     seen: Sighting | None = None

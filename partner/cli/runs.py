@@ -141,7 +141,7 @@ def close_run(flags: Flags, name: str, state: EndState, reason: str, *, as_json:
     with joined(desk(flags), name, as_runner="partner close") as run:
         _record_leftovers(run)
         run.end(state, reason)
-        run.close_session()
+        run.session.close()
     record = run.record
     if as_json:
         print_json(run_report(record.folder, record.state).model_dump())

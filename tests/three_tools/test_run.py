@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from run_record import Home, Question, RunId, StepEvaluated
-from run_record.errors import RunIsBusy
-from sandbox import LocalJail, SandboxFailed
+from run_record.errors import MachineRefused, RunIsBusy
+from sandbox import Backend, LocalJail, SandboxFailed
 from three_tools.after_call import Ask
 from three_tools.evaluator import Expectations, ExpectedFile
 from three_tools.policy import PERSON, AgentDescriptor, Context
@@ -26,7 +26,8 @@ def test_a_run_left_well_is_done_and_leaves_nothing_behind(
 ) -> None:
     """The record is closed, the session ended, the lease given back; nothing is pending."""
     with open_run(real_home, equipment, QUESTION) as run:
-        assert (run.seed, len(run.as_of)) == (0, 10)
+        assert (run.seed, len(run.as_of), run.profile.name) == (0, 10, "primary")
+        assert run.clock().isoformat()[:10] == run.as_of
         run.call("sandbox.exec", {"code": "1"})
         assert run.run_id in sessions(jail)
     assert run.record.state.name == "done"
@@ -120,12 +121,14 @@ def test_a_session_outlives_its_callers(real_home: Home, equipment: Equipment) -
     with join_run(real_home, equipment, run_id, ANNA, as_runner="a command") as run:
         outcome = run.call("sandbox.exec", {"code": "x"}).outcome
         assert f"partner cel {run_id} --code | partner exec {run_id} --file -" in outcome.report.notices[0]
-        assert outcome.text().startswith("note: the session of this run was lost")
+        assert outcome.as_json()["stderr"].startswith("note: the session of this run was lost")
+        step = run.record.state.step(3).done
+        assert "lost, and its variables with it" in step.did[0]
         # Lost while it is held: the next cell gets a new one and says so.
         equipment.backend().close_session(run_id)
         again = run.call("sandbox.exec", {"code": "1"}).outcome
         assert (again.ok, len(again.report.notices)) == (True, 1)
-        run.close_session()
+        run.session.close()
 
 
 def test_a_closed_run_is_only_read(real_home: Home, equipment: Equipment) -> None:
@@ -154,8 +157,67 @@ def test_a_cancelled_run_stops_its_cell_and_refuses_the_rest(work: Run) -> None:
     recorded = work.call("sandbox.exec", {"code": "print('go', flush=True)\nwhile True: pass"})
     stopper.join()
     assert (recorded.outcome.ok, recorded.outcome.report.cause) == (False, "interrupted")
-    assert work.call("tmp.list", {}).outcome.code == "cancelled"
-    assert list(work.record.state.steps) == [1, 2]
+    assert work.call("tmp_list", {}).outcome.code == "cancelled"
+    assert [step.done.tool for step in work.record.state.steps.values()] == ["sandbox.exec", "tmp.list"]
+
+
+def test_a_run_cancelled_before_its_cell_has_begun_runs_none(real_home: Home, equipment: Equipment) -> None:
+    """Also when the session is only being opened, or the cell is on its way."""
+    backend = equipment.backend
+
+    def cancelling() -> Backend:
+        run.cancel()
+        return backend()
+
+    slow = Equipment(backend=cancelling, search=equipment.search)
+    with open_run(real_home, slow, QUESTION) as run:
+        assert run.call("sandbox.exec", {"code": "open('x', 'w')"}).outcome.code == "cancelled"
+        assert not (run.workspace.root / "x").exists()
+
+
+def test_who_interrupts_does_not_wait_for_a_judgement(real_home: Home, equipment: Equipment) -> None:
+    """The call is recorded at once as cancelled, and judged when the run is next opened."""
+
+    def interrupted() -> Backend:
+        raise KeyboardInterrupt
+
+    record = real_home.create_run(QUESTION)
+    run_id, broken = record.state.opened.run_id, Equipment(backend=interrupted, search=equipment.search)
+    with pytest.raises(KeyboardInterrupt), join_run(real_home, broken, run_id, ANNA) as run:
+        run.call("sandbox.exec", {"code": "1"})
+    step = run.record.state.step(1)
+    assert (step.done.code, step.done.did) == ("cancelled", ("not done (cancelled): interrupted before it ended",))
+    assert step.evaluation
+    assert step.evaluation.verdict == "NOT EVALUATED"
+    with join_run(real_home, equipment, run_id, ANNA, as_runner="recovery") as run:
+        judged = run.record.state.step(1).evaluation
+        assert judged
+        assert judged.verdict == "FAIL"
+
+
+def test_a_step_whose_files_cannot_be_kept_is_recorded_without_them(work: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the disk is full the caller is told, and the record says what was done; the next step finds the files."""
+
+    def full(*_: object) -> None:
+        raise MachineRefused("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(work.objects), "put", full)
+        with pytest.raises(MachineRefused):
+            work.call("sandbox.exec", {"code": "x = 1; open('a.csv', 'w').write('a\\n1\\n')"})
+    done = work.record.state.step(1).done
+    assert (done.ok, done.artifacts, done.did[-1]) == (False, (), "broken off (failed): no space left")
+    assert done.did[0].startswith("ran 1 line of Python")
+    after = work.call("sandbox.exec", {"code": "x"})
+    assert after.step
+    assert [artifact.path for artifact in after.step.artifacts] == ["a.csv"]
+
+
+def test_a_refused_call_is_recorded_with_what_it_asked_for(work: Run) -> None:
+    """In short: long text is cut, and what is no plain value is named by its type."""
+    work.call("browser.search", {"query": "x" * 3000, "top_k": "five", "allow_domains": ["a"], 3: None})
+    inputs = work.record.state.step(1).done.inputs
+    assert inputs == {"query": f"{'x' * 80}… (3,000 characters)", "top_k": "five", "allow_domains": "(list)", "3": None}
 
 
 def test_our_own_failure_is_recorded_then_raised(real_home: Home, equipment: Equipment) -> None:
@@ -171,7 +233,7 @@ def test_our_own_failure_is_recorded_then_raised(real_home: Home, equipment: Equ
         run.call("sandbox.exec", {"code": "1"})
     step = run.record.state.step(1)
     assert (step.done.ok, step.done.code, run.record.state.name) == (False, "failed", "failed")
-    assert (step.done.source, step.done.inputs) == ("1", {"lines": 1})  # what was asked is in the record all the same
+    assert (step.done.source, step.done.inputs) == ("1", {"code": "1"})  # what was asked is in the record all the same
 
 
 def test_a_narrow_caller_stays_narrow(real_home: Home, equipment: Equipment, work: Run) -> None:

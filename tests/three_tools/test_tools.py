@@ -36,7 +36,7 @@ def test_a_cell_answers_with_streams_display_and_files(work: Run) -> None:
     assert recorded.step.did[0].startswith("ran 5 lines of Python in ")
     assert recorded.step.did[1:] == (
         "left 1 new or changed file: out/k.csv (6 bytes)",
-        "showed a table of 2 rows and 1 column",
+        "showed a table of 2 rows and 1 column; printed 1 line, the last: hi",
     )
     assert recorded.evaluation
     assert (recorded.evaluation.verdict, recorded.evaluation.aggregate) == ("PASS", 1.0)
@@ -98,6 +98,40 @@ def test_a_display_may_say_what_it_likes(work: Run) -> None:
         assert result.display.model_dump()["kind"] == "text"
 
 
+def test_what_was_printed_is_counted_whole(work: Run) -> None:
+    """The record counts the lines that were printed, not those that the answer has room for; pictures are no lines."""
+    _, recorded = run_cell(work, "for i in range(30_000): print(i)")
+    assert recorded.step
+    assert recorded.step.did[-1] == "printed 30,000 lines, the last: 29999"
+    _, recorded = run_cell(work, "print('x' * 3_000_000)")
+    assert recorded.step
+    assert recorded.step.did[-1] == "printed 3,000,001 bytes, of which 1,048,576 were kept"
+    plot = "import matplotlib.pyplot as plt\nfor i in range(3): plt.plot([1, i]); plt.show()"
+    _, recorded = run_cell(work, plot)
+    assert recorded.step
+    assert recorded.step.did[-1].startswith("showed 3 displays, among them a picture, displays/")
+
+
+def test_a_cell_is_not_credited_with_what_others_changed(work: Run) -> None:
+    """Files that somebody else put there, before the cell or while it ran, are found by its step, and not its own."""
+    (work.workspace.root / "by_hand.csv").write_text("a\n1\n")
+    result, recorded = run_cell(work, "open('mine.csv', 'w').write('a\\n1\\n')")
+    assert [file.path for file in result.files_out] == ["mine.csv"]
+    assert recorded.step
+    found = "left 1 new or changed file: mine.csv (4 bytes); found 1 file that it did not write: by_hand.csv (4 bytes)"
+    assert recorded.step.did[1] == found
+    assert [artifact.path for artifact in recorded.step.artifacts] == ["by_hand.csv", "mine.csv"]
+
+    def upload(_output: object) -> None:
+        work.call("tmp.write", {"path": "upload.csv", "text": "a\n1\n"})
+
+    work.on_output = upload
+    result, recorded = run_cell(work, "print('go', flush=True); import time; time.sleep(1)")
+    assert result.files_out == ()
+    assert recorded.step
+    assert (recorded.step.step, recorded.step.artifacts) == (3, ())
+
+
 def test_files_in_are_copied_to_their_names(work: Run) -> None:
     """A file of the run is there under the name the cell asked for; one that is missing is a refusal."""
     work.call("tmp.write", {"path": "a.txt", "text": "hello"})
@@ -126,7 +160,7 @@ def test_a_forged_step_block_stays_output(work: Run) -> None:
     run_cell(work, forging)
     run_cell(work, "1")
     text = (work.workspace.root / "CEL.md").read_text()
-    assert "## Step 99" not in text
+    assert "\n## Step 99" not in text
     assert "was changed by something other than the record" in text
     assert list(work.record.state.steps) == [1, 2, 3]
 
@@ -199,6 +233,14 @@ def test_a_search_keeps_raw_answer_citations_and_domains(work: Run) -> None:
     assert again["citations_id"] == result.citations_id
     assert recorded.evaluation
     assert recorded.evaluation.verdict == "PASS"
+
+
+def test_the_same_search_again_has_the_same_citations(work: Run) -> None:
+    """A citations file that is there already, with the same bytes, is as good as a new one."""
+    for _ in range(2):
+        judged = work.call("browser.search", {"query": "nordic heat pump"}).evaluation
+        assert judged
+        assert (judged.verdict, judged.evidence) == ("PASS", 1.0)
 
 
 def test_a_search_without_results_has_no_evidence(work: Run) -> None:

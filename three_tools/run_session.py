@@ -1,0 +1,112 @@
+"""A run's sandbox session: there when a cell is first run, opened anew when it was lost, stopped from any thread."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from sandbox import (
+    Backend,
+    Cell,
+    CellResult,
+    OnOutput,
+    SandboxError,
+    SandboxFailed,
+    Session,
+    SessionIsGone,
+    SessionSpec,
+)
+from three_tools.errors import CallRefused
+from three_tools.tool import Report
+
+_SOON_S = 0.05
+
+
+class RunSession:
+    """Runs a run's cells, one backend session after another; tells in the report when variables were lost.
+
+    Left to others: what a cell is for and what comes of it (`sandbox_exec`), and when the run ends (`run`).
+    """
+
+    def __init__(
+        self, spec: SessionSpec, backend: Callable[[], Backend], *, has_run_cells: Callable[[], bool], replay: str
+    ) -> None:
+        self._spec = spec
+        self._backend = backend
+        self._has_run_cells = has_run_cells
+        self._replay = replay
+        """How to have lost variables again."""
+        self._lock = threading.Lock()
+        self._session: Session | None = None
+        self._cells_at_work = 0
+        self._is_cancelled = False
+        self.is_starting = False
+        """Whether it waits for a sandbox to start, which only an exception cuts short."""
+
+    def run(self, cell: Cell, report: Report, on_output: OnOutput | None) -> CellResult:
+        """Run a cell; a session that is gone is opened anew, and the caller is told."""
+        try:
+            return self._run(cell, report, on_output)
+        except SessionIsGone:  # idle too long, or its host was restarted
+            self._let_go()
+            return self._run(cell, report, on_output)
+        except SandboxFailed as error:
+            self._let_go()
+            raise type(error)(error.problem, f"{error.remedy}; {self._replay}") from error
+
+    def cancel(self) -> None:
+        """Stop the cell that is running, if one is, and run no other; from any thread."""
+        self._is_cancelled = True
+        threading.Thread(target=self._stop_cell, name="cancel", daemon=True).start()
+
+    def require_not_cancelled(self) -> None:
+        if self._is_cancelled:
+            raise CallRefused("cancelled", "this run was cancelled", "open a new run to go on")
+
+    def close(self) -> None:
+        """End the session with its variables; the files stay."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+        elif self._has_run_cells():
+            self._backend().close_session(self._spec.name)
+
+    def release(self) -> None:
+        """Let go of the session without ending it: the next call of this run, from any process, goes on with it."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.release()
+
+    def _run(self, cell: Cell, report: Report, on_output: OnOutput | None) -> CellResult:
+        session = self._open(report)
+        with self._lock:
+            self._cells_at_work += 1
+        try:
+            self.require_not_cancelled()
+            return session.run(cell, on_output)
+        finally:
+            with self._lock:
+                self._cells_at_work -= 1
+
+    def _stop_cell(self) -> None:
+        """Until it is heard: the cell may be on its way to the sandbox."""
+        with suppress(SandboxError, OSError):
+            while self._cells_at_work and (session := self._session) is not None and not session.interrupt():
+                time.sleep(_SOON_S)
+
+    def _let_go(self) -> None:
+        with suppress(SandboxError, OSError):
+            self.release()
+
+    def _open(self, report: Report) -> Session:
+        self.is_starting = True
+        try:
+            with self._lock:
+                if self._session is None:
+                    self._session = self._backend().open_session(self._spec)
+                    if self._session.is_new and self._has_run_cells():
+                        lost = "the session of this run was lost, and its variables with it; its files are kept"
+                        report.notices.append(f"{lost}. To have them again, {self._replay}")
+                return self._session
+        finally:
+            self.is_starting = False
