@@ -12,8 +12,9 @@ from three_tools.search.provider import SearchProvider
 _REMEDY = "set TAVILY_API_KEY, or search your own documents: PARTNER_SEARCH=folder"
 
 
-def equipment(settings: Settings, say: Callable[[str], None] | None = None) -> Equipment:
+def equipment(settings: Settings, say: Callable[[str], None] | None = None, command: str = "partner") -> Equipment:
     return Equipment(
+        command=command,
         backend=lambda: sandboxes.jail(settings, say),
         search=lambda: search_provider(settings),
         limits=sandboxes.limits(settings),

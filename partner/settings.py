@@ -49,7 +49,9 @@ class Settings(BaseSettings):
     )
 
     tavily_api_url: str | None = Field(
-        default=None, description="Where web searches go, instead of Tavily's own address."
+        default=None,
+        description="Where web searches go, instead of Tavily's own address.",
+        pattern=r"^https?://[^/\s]+",
     )
     search: Literal["auto", "tavily", "folder"] = Field(
         default="auto", description="Where to search; auto: the web when there is a key, else the documents."

@@ -106,7 +106,7 @@ class RunSession:
                     self._session = self._backend().open_session(self._spec)
                     if self._session.is_new and self._has_run_cells():
                         lost = "the session of this run was lost, and its variables with it; its files are kept"
-                        report.notices.append(f"{lost}. To have them again, {self._replay}")
+                        report.notices.append(f"{lost}. To get them back, {self._replay}")
                 return self._session
         finally:
             self.is_starting = False

@@ -8,6 +8,7 @@ import typer
 app = typer.Typer(name="partner", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 files = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, read, write and delete a run's files.")
 app.add_typer(files, name="files")
+_TYPER_INTERRUPTED = 130  # what typer makes of a KeyboardInterrupt
 sandbox = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Try cells by hand; see what walls them in.")
 app.add_typer(sandbox, name="sandbox")
 
@@ -132,6 +133,9 @@ def exec_(
     code: Annotated[str | None, typer.Option(help="The cell.", metavar="CODE")] = None,
     file: Annotated[Path | None, typer.Option(help="A file with the cell; '-' is stdin.", metavar="FILE")] = None,
     timeout_s: Annotated[float | None, typer.Option(help="How long it may run.", min=0.1, max=86_400)] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="In a new session: no variables, and the limits as they are set now.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run a cell in a run's sandbox session; variables stay for the next one.
@@ -142,7 +146,9 @@ def exec_(
     """
     from partner.cli import tools
 
-    tools.exec_cell(ctx.obj, run, tools.source(code, file), timeout_s, as_json=json)
+    arguments: dict[str, object] = {"code": tools.source(code, file)}
+    arguments |= {} if timeout_s is None else {"timeout_s": timeout_s}
+    tools.exec_cell(ctx.obj, run, arguments, is_fresh=fresh, as_json=json)
 
 
 @app.command("search")
@@ -363,10 +369,16 @@ def run(arguments: list[str]) -> int:
     """Run a command and give its exit code."""
     try:
         code: object = app(arguments, prog_name="partner", standalone_mode=False)
+        if code == _TYPER_INTERRUPTED:
+            return _report(KeyboardInterrupt(), arguments)
     except SystemExit as end:
         code = end.code
-    except Exception as error:
-        from partner.cli.failure import report
-
-        return report(error, as_json="--json" in arguments)
+    except (Exception, KeyboardInterrupt) as error:
+        return _report(error, arguments)
     return code if isinstance(code, int) else 0
+
+
+def _report(error: BaseException, arguments: list[str]) -> int:
+    from partner.cli.failure import report
+
+    return report(error, as_json="--json" in arguments)

@@ -1,5 +1,6 @@
 """What every command begins with: the settings, the home, the run that is meant."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ class Desk:
 
     settings: Settings
     home: Home
+    command: str
+    """How this home is named on the command line: what we advise can be pasted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,8 @@ class RunView:
 
 def desk(flags: Flags, clock: Clock = system_clock) -> Desk:
     settings = load_settings(flags)
-    return Desk(settings, Home(settings.home, clock))
+    named = f" --home {shlex.quote(str(settings.home))}" if flags.get("home") else ""
+    return Desk(settings, Home(settings.home, clock), f"partner{named}")
 
 
 def plain(text: str, what: str) -> str:

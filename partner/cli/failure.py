@@ -1,5 +1,6 @@
 """What a failed command says, and the exit code that says whose fault it was."""
 
+import signal
 from contextlib import suppress
 
 import typer
@@ -16,11 +17,16 @@ NO_SANDBOX = 4
 NOT_FOUND = 5
 DAMAGED = 6
 INTERRUPTED = 130
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, an end by the system, a terminal that was closed: each stops what runs, and what it did is recorded."""
 
 
-def report(error: Exception, *, as_json: bool) -> int:
+def report(error: BaseException, *, as_json: bool) -> int:
     """Say what went wrong and what to do; errors that are nobody's to expect keep their traceback."""
     match error:
+        case KeyboardInterrupt():
+            say("interrupted")
+            problem, remedy, code = "interrupted", "what had begun is in the run's record: partner show", INTERRUPTED
         case BrokenPipeError():
             return FAILED  # whoever read our output went away
         case typer.Abort():

@@ -30,7 +30,7 @@ def list_files(flags: Flags, name: str, prefix: str, *, as_json: bool) -> None:
 
 
 def read_file(flags: Flags, name: str, path: str, *, as_json: bool) -> None:
-    plain(path, "path")
+    _named(path)
     with joined(desk(flags), name) as run:
         if as_json:
             with run.workspace.open(path) as file:
@@ -45,7 +45,7 @@ def read_file(flags: Flags, name: str, path: str, *, as_json: bool) -> None:
 
 
 def write_file(flags: Flags, name: str, path: str, *, as_json: bool) -> None:
-    plain(path, "path")
+    _named(path)
     with joined(desk(flags), name) as run:
         run.record.require_open()
         if sys.stdin.isatty():
@@ -63,6 +63,7 @@ def write_file(flags: Flags, name: str, path: str, *, as_json: bool) -> None:
 
 
 def delete_file(flags: Flags, name: str, path: str, *, is_sure: bool, as_json: bool) -> None:
+    _named(path)
     with joined(desk(flags), name) as run:
         run.record.require_open()
         if sys.stdin.isatty() and not is_sure:
@@ -73,6 +74,11 @@ def delete_file(flags: Flags, name: str, path: str, *, is_sure: bool, as_json: b
     else:
         for line in recorded.outcome.report.did:
             say(printable(line))
+
+
+def _named(path: str) -> None:
+    if not plain(path, "path"):
+        raise UsageError("the path is empty", "name a file, relative to the run's tmp/")
 
 
 class _Stdin:

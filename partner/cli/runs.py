@@ -63,7 +63,8 @@ def _row(home: Home, run_id: RunId) -> _Row:
 
 
 def show(flags: Flags, name: str, *, as_json: bool) -> None:
-    run = view(desk(flags).home, name)
+    here = desk(flags)
+    run = view(here.home, name)
     report = run_report(run.folder, run.state)
     if as_json:
         print_json(report.model_dump())
@@ -74,7 +75,7 @@ def show(flags: Flags, name: str, *, as_json: bool) -> None:
     print(f"{opened}, {count(len(run.state.notes), 'note')}")
     _show_steps(run.state)
     _show_files(run.state)
-    say(f"\nIts files         {report.workspace}\nHow it was made   partner cel {report.run_id}")
+    say(f"\nIts files         {report.workspace}\nHow it was made   {here.command} cel {report.run_id}")
 
 
 def _show_steps(state: RunState) -> None:
@@ -85,9 +86,13 @@ def _show_steps(state: RunState) -> None:
         verdict = judged.verdict if judged else "PENDING"
         score = f" {judged.aggregate:.2f}" if judged and judged.aggregate is not None else ""
         took = "cached" if done.cached else duration(done.seconds)
-        title = printable(done.name or next(iter(done.did), ""))[:50]
+        title = _short(printable(done.name or next(iter(done.did), "")), 50)
         tick = mark("✓" if done.ok else "✗")
         print(f"{done.step:5}  {printable(done.tool):14} {title:50} {tick} {took:10} {verdict}{score}")
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _show_files(state: RunState) -> None:
@@ -114,12 +119,25 @@ def show_cel(flags: Flags, name: str, at: int | None, *, only_code: bool, as_jso
 
 def _show_code(state: RunState, *, as_json: bool) -> None:
     """The cells that ended well, in order and in percent format: piped into `partner exec`, they replay the run."""
-    cells = [(step.done.step, step.done.source) for step in state.steps.values() if step.done.source and step.done.ok]
+    cells = _cells(state)
     if as_json:
         print_json({"cells": [{"step": number, "code": code} for number, code in cells]})
-    for number, code in [] if as_json else cells:
-        end = "" if code.endswith("\n") else "\n"
-        sys.stdout.write(f"# %% step {number}\n{code}{end}")
+    else:
+        sys.stdout.write(_program(cells))
+
+
+def _cells(state: RunState) -> list[tuple[int, str]]:
+    """By step. A cell that is all those before it is their replay, and says nothing new."""
+    cells: list[tuple[int, str]] = []
+    for step in state.steps.values():
+        if step.done.source and step.done.ok and step.done.source != _program(cells):
+            cells.append((step.done.step, step.done.source))
+    return cells
+
+
+def _program(cells: list[tuple[int, str]]) -> str:
+    ended = ((number, code if code.endswith("\n") else f"{code}\n") for number, code in cells)
+    return "".join(f"# %% step {number}\n{code}" for number, code in ended)
 
 
 def add_note(flags: Flags, name: str, text: str, *, as_json: bool) -> None:

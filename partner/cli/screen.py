@@ -50,7 +50,13 @@ def print_table(rows: Iterable[Sequence[str]], *, indent: str = "", numbers: Ite
         aligned = [
             cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
         ]
-        print(f"{indent}{'  '.join(aligned)}".rstrip())
+        print(f"{indent}{'  '.join(map(_marked, aligned))}".rstrip())
+
+
+def _marked(cell: str) -> str:
+    """A cell that holds nothing but a mark has its colour."""
+    symbol = cell.strip()
+    return cell.replace(symbol, mark(symbol)) if symbol in _COLOURS else cell
 
 
 def mark(symbol: str) -> str:

@@ -3,15 +3,15 @@
 import signal
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from pydantic import BaseModel
 
-from partner.cli.cell_screen import show_output
+from partner.cli.cell_screen import CellScreen
 from partner.cli.desk import Desk, Flags, desk, plain
-from partner.cli.failure import FAILED, INTERRUPTED
-from partner.cli.screen import count, mark, print_json, print_table, say
+from partner.cli.failure import FAILED, INTERRUPTED, STOPPING
+from partner.cli.screen import count, print_json, print_table, say, size
 from partner.equipment import equipment
 from partner.errors import Refused, UsageError
 from run_record.home import Question
@@ -19,6 +19,7 @@ from run_record.ids import RunId
 from run_record.plain_text import printable
 from three_tools.after_call import Recorded
 from three_tools.contracts import BrowserSearchResult, SandboxExecResult
+from three_tools.contracts.sandbox_exec import LONGEST_CODE
 from three_tools.policy import PERSON, PROFILES, Context
 from three_tools.registry import Registry
 from three_tools.run import Run, join_run, open_run, standard_registry
@@ -26,8 +27,9 @@ from three_tools.run import Run, join_run, open_run, standard_registry
 _SNIPPET = 300
 _REMEDIES = {
     "timeout": "raise --timeout-s, or make the work smaller",
-    "oom": "work on less at a time, or raise PARTNER_CELL_MEMORY_MB",
-    "limit": "`partner config` shows the limits",
+    "oom": "work on less at a time; or raise PARTNER_CELL_MEMORY_MB and begin a session with it: partner exec --fresh",
+    "limit": "`partner config` shows the limits; a session keeps those it began with (partner exec --fresh begins one)",
+    "interrupted": "what it did so far is recorded, and its files are kept; go on with the next cell",
 }
 
 
@@ -36,7 +38,7 @@ def joined(here: Desk, name: str, *, as_runner: str = "") -> Generator[Run]:
     """The run that is meant, for a call or two from the command line."""
     run_id = here.home.find(name)
     caller = Context(PERSON, user_id=here.settings.author, run_id=run_id)
-    with join_run(here.home, equipment(here.settings, say), run_id, caller, as_runner=as_runner) as run:
+    with join_run(here.home, equipment(here.settings, say, here.command), run_id, caller, as_runner=as_runner) as run:
         yield run
 
 
@@ -48,23 +50,27 @@ def called(run: Run, tool: str, arguments: dict[str, object] | BaseModel) -> Rec
     return recorded
 
 
-def exec_cell(flags: Flags, name: str, code: str, timeout_s: float | None, *, as_json: bool) -> None:
-    arguments: dict[str, object] = {"code": code}
-    if timeout_s is not None:
-        arguments["timeout_s"] = timeout_s
-    with joined(desk(flags), name, as_runner="partner exec") as run, _ctrl_c(run):
-        run.on_output = None if as_json else show_output
-        recorded = called(run, "sandbox.exec", arguments)
+def exec_cell(flags: Flags, name: str, arguments: dict[str, object], *, is_fresh: bool, as_json: bool) -> None:
+    screen = CellScreen()
+    with joined(desk(flags), name, as_runner="partner exec") as run, _stopped_by_signals(run):
+        if is_fresh:
+            run.session.close()
+        if as_json:
+            recorded = called(run, "sandbox.exec", arguments)
+        else:
+            run.on_output = screen.take
+            with screen:
+                recorded = called(run, "sandbox.exec", arguments)
     result = recorded.outcome.result
     if not isinstance(result, SandboxExecResult):
         raise TypeError(f"sandbox.exec gave a {type(result).__name__}")
-    for notice in recorded.outcome.report.notices:
-        say(f"note: {notice}")
     if as_json:
         step = recorded.step.step if recorded.step else None
         print_json({**result.model_dump(mode="json"), "cause": recorded.outcome.report.cause or None, "step": step})
     else:
         _show_ending(recorded, result)
+    if screen.failure is not None:
+        raise screen.failure
     if not result.ok:
         sys.exit(INTERRUPTED if recorded.outcome.report.cause == "interrupted" else FAILED)
 
@@ -75,7 +81,16 @@ def source(code: str | None, file: Path | None) -> str:
         raise UsageError("a cell comes from --code or from --file", "give one of them; --file - reads stdin")
     if code is not None:
         return plain(code, "code")
-    content = sys.stdin.buffer.read() if str(file) == "-" else Path(str(file)).read_bytes()
+    try:
+        with nullcontext(sys.stdin.buffer) if str(file) == "-" else open(str(file), "rb") as stream:
+            content = stream.read(LONGEST_CODE + 1)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise UsageError(
+            f"the cell cannot be read from {printable(str(file))}: {why}", "name a file of Python"
+        ) from None
+    if len(content) > LONGEST_CODE:
+        raise UsageError(f"{file} is longer than a cell may be ({size(LONGEST_CODE)})", "split it, or import a file")
     try:
         return content.decode()
     except UnicodeDecodeError as error:
@@ -83,17 +98,26 @@ def source(code: str | None, file: Path | None) -> str:
 
 
 @contextmanager
-def _ctrl_c(run: Run) -> Generator[None]:
-    """Ctrl-C interrupts the cell, not this program: what it did is recorded."""
-    before = signal.signal(signal.SIGINT, lambda _number, _frame: run.cancel())
+def _stopped_by_signals(run: Run) -> Generator[None]:
+    """A signal interrupts the cell, not this program: what it did is recorded. No sandbox's start is waited for."""
+
+    def stop(_number: int, _frame: object) -> None:
+        if run.session.is_starting:
+            raise KeyboardInterrupt
+        run.cancel()
+
+    before = {number: signal.signal(number, stop) for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _show_ending(recorded: Recorded, result: SandboxExecResult) -> None:
     report = recorded.outcome.report
+    for notice in report.notices:
+        say(f"note: {printable(notice)}")
     if not result.ok and report.cause != "error":
         say(f"cell stopped: {printable(report.detail)}")
         if remedy := _REMEDIES.get(report.cause):
@@ -121,7 +145,7 @@ def search(flags: Flags, query: str, name: str | None, options: dict[str, object
             recorded = called(run, "browser.search", arguments)
     else:
         question = Question(objective=f"Search: {query}", by=here.settings.author)
-        with open_run(here.home, equipment(here.settings, say), question, who="partner search") as run:
+        with open_run(here.home, equipment(here.settings, say, here.command), question, who="partner search") as run:
             recorded = called(run, "browser.search", arguments)
     _show_results(recorded, run.run_id, as_json=as_json)
 
@@ -142,6 +166,8 @@ def _show_results(recorded: Recorded, run_id: RunId, *, as_json: bool) -> None:
     for line in recorded.outcome.report.did:
         say(printable(line))
     say(f"run {run_id}, citations/{result.citations_id}.json")
+    if recorded.evaluation and recorded.evaluation.verdict != "PASS":
+        show_verdict(recorded)
 
 
 def list_tools(flags: Flags, profile: str, *, as_json: bool) -> None:
@@ -177,4 +203,4 @@ def list_tools(flags: Flags, profile: str, *, as_json: bool) -> None:
 
 
 def _yes(value: object) -> str:
-    return mark("✓") if value else "–"
+    return "✓" if value else "–"

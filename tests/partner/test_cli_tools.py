@@ -1,5 +1,8 @@
 """partner exec, search, tools and close."""
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,11 +31,14 @@ def test_cells_of_a_run_share_their_variables() -> None:
     assert partner("sandbox", "stop").code == 0
     lost = partner("exec", run, "--code", "x", "--json")
     assert (lost.code, lost.json["ok"], lost.json["cause"]) == (1, False, "error")
-    assert "was lost" in lost.stderr
+    assert lost.json["stderr"].startswith("note: the session of this run was lost")
+    assert f"partner cel {run} --code | partner exec {run} --file -" in lost.json["stderr"]
     replay = partner("cel", run, "--code").stdout
     assert replay.startswith(b"# %% step 1\nx = 20\n")
     assert partner("exec", run, "--file", "-", stdin=replay).code == 0
+    assert partner("cel", run, "--code").stdout == replay  # a replay says nothing new
     assert partner("exec", run, "--code", "x", "--json").json["display"]["text"] == "20"
+    assert partner("exec", run, "--code", "x", "--fresh").code == 1
     assert partner("close", run).code == 0
     closed = partner("exec", run, "--code", "1", "--json")
     assert (closed.code, closed.json["error"]["kind"]) == (2, "immutable")
@@ -47,7 +53,45 @@ def test_a_cell_comes_from_one_place(run: str) -> None:
     for options in ([], ["--code", "1", "--file", "-"], ["--code", "\udcff"]):
         assert partner("exec", run, *options).code == 2
     assert partner("exec", run, "--file", "-", stdin=b"\xff").code == 2
-    assert partner("exec", run, "--file", "/nonexistent/cell.py").code == 1
+    assert partner("exec", run, "--file", "-", stdin=b"#" * (5 << 20)).code == 2
+    for file in ("/nonexistent/cell.py", "/dev/zero", ""):
+        refused = partner("exec", run, "--file", file)
+        assert (refused.code, "  → " in refused.stderr) == (2, True)
+
+
+@pytest.mark.usefixtures("sandbox")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_the_cell_and_the_record_says_so(number: signal.Signals) -> None:
+    """Ctrl-C, an end by the system and a closed terminal: the cell is interrupted, recorded and judged; exit 130."""
+    run = partner("open", "--json").json["run_id"]
+    command = [sys.executable, "-m", "partner", "exec", run, "--code"]
+    code = "x = 1; print('go', flush=True)\nimport time; time.sleep(60)"
+    with subprocess.Popen([*command, code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "go\n"
+        process.send_signal(number)
+        said = process.communicate(timeout=60)[1]
+    assert (process.returncode, "cell stopped: interrupted" in said) == (130, True)
+    (step,) = partner("show", run, "--json").json["steps"]
+    assert (step["ok"], step["evaluation"]["verdict"]) == (False, "FAIL")
+    assert partner("exec", run, "--code", "x", "--json").json["display"]["text"] == "1"
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_a_reader_that_goes_away_does_not_unmake_the_step() -> None:
+    """What the cell did is recorded as it was, though nobody could be shown it."""
+    run = partner("open", "--json").json["run_id"]
+    code = "for number in range(100_000): print(number)\nx = 1"
+    with subprocess.Popen(
+        [sys.executable, "-m", "partner", "exec", run, "--code", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(60) == 1
+    (step,) = partner("show", run, "--json").json["steps"]
+    assert (step["ok"], step["evaluation"]["verdict"]) == (True, "PASS")
+    assert partner("exec", run, "--code", "x", "--json").json["display"]["text"] == "1"
 
 
 def test_a_search_keeps_to_the_documents_without_a_key(partner_home: Path, tmp_path: Path, run: str) -> None:
