@@ -9,11 +9,14 @@ from run_record import Frozen
 ColumnKind = Literal["any", "number", "integer", "text", "date", "boolean"]
 
 
+Bound = Annotated[float, Field(allow_inf_nan=False)] | None  # nothing is smaller or greater than NaN
+
+
 class Range(Frozen):
     """Between what the values of a column must lie, both ends included."""
 
-    least: float | None = Field(default=None, description="The smallest value allowed; null: no limit.")
-    most: float | None = Field(default=None, description="The largest value allowed; null: no limit.")
+    least: Bound = Field(default=None, description="The smallest value allowed; null: no limit.")
+    most: Bound = Field(default=None, description="The largest value allowed; null: no limit.")
 
 
 class ExpectedFile(Frozen):

@@ -13,7 +13,7 @@ from run_record import Artifact, ObjectStore, StepEvaluated
 from three_tools.evaluator import Evaluator, JudgedStep
 
 WRITE = """
-import io, zipfile, pandas as pd, matplotlib.pyplot as plt, openpyxl, pptx, weasyprint
+import datetime, decimal, zipfile, pandas as pd, matplotlib.pyplot as plt, openpyxl, pptx, weasyprint
 from PIL import Image
 kpis = pd.DataFrame({
     "month": pd.date_range("2024-01-01", periods=36, freq="MS"), "leads": range(36),
@@ -26,7 +26,19 @@ kpis.head(0).to_parquet("no-rows.parquet")
 kpis.assign(rate=kpis["rate"].where(kpis["leads"] != 7)).to_parquet("gaps.parquet")
 kpis.to_csv("kpis.csv", index=False)
 kpis.to_excel("kpis.xlsx", index=False)
+pd.DataFrame({
+    "day": [datetime.date(2024, 1, 1)] * 2, "at": pd.date_range("2024", periods=2, tz="Europe/Berlin"),
+    "area": pd.Categorical(["a", "b"]), "price": [decimal.Decimal("1.50")] * 2, "units": [decimal.Decimal(3)] * 2,
+    "count": pd.array([1, None], dtype="Int64"), "flag": pd.array([True, None], dtype="boolean"),
+    "short": pd.array([0.5, 1], dtype="float16"), "note": [None, None], "tags": [["x"], []], "blank": ["", ""],
+    "taken": pd.to_timedelta([1, 2], unit="D"), "code": ["1", "2"],
+}).to_parquet("kinds.parquet")
 openpyxl.Workbook().save("no-cells.xlsx")
+book = openpyxl.Workbook()
+book.active.append(["month", "leads", "double", "code"])
+book.active.append([datetime.date(2024, 1, 1), 4, "=B2*2", "12"])
+book.active.append([None, 5, "=B3*2", "#DIV/0!"])
+book.active["XFD1048576"].font = openpyxl.styles.Font(bold=True); book.save("formulas.xlsx")
 plt.plot([1, 2, 3]); plt.savefig("chart.png", dpi=40); plt.savefig("chart.svg"); plt.close()
 Image.new("RGB", (40, 30), "white").save("blank.png")
 Image.new("RGBA", (40, 30), (9, 9, 9, 0)).save("clear.png")

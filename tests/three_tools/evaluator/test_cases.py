@@ -80,6 +80,9 @@ CASES: dict[str, Case] = {
     "a csv with a header only": Case({"a.csv": b"a,b\n"}, CORRECTNESS_0, "a.csv: rows: 0, at least 1"),
     "a ragged csv": Case({"a.csv": b"a,b\n1,2\n3\n"}, CORRECTNESS_0, "line 3 has 1 fields, the header has 2"),
     "a csv with semicolons and a quoted line break": Case({"a.csv": b'a;b\n"x\ny";2\n'}, GOOD, "1 rows × 2 columns"),
+    "a csv cut off within quotes": Case({"a.csv": b'a,b\n1,"x\n2,y\n3,z'}, CORRECTNESS_0, "unexpected end of data"),
+    "a csv with semicolons and a comma in a name": Case({"a.csv": b"Revenue, EUR;b\n1;2\n"}, GOOD, "1 rows × 2 columns"),
+    "a csv with a long text": Case({"a.csv": b"a,b\n" + b"x" * 200_000 + b",1\n"}, GOOD, "1 rows × 2 columns"),
     "a tsv": Case({"a.tsv": b"a\tb\n1\t2\n"}, GOOD, "1 rows × 2 columns"),
     "a csv that is no text": Case({"a.csv": b"a,b\n\xff\xfe\xfa,1\n"}, CORRECTNESS_0, "UnicodeDecodeError"),
     "a csv of one long line": Case({"a.csv": b"x" * 40_000_000}, CORRECTNESS_0, "a.csv: opens"),
@@ -122,12 +125,46 @@ CASES: dict[str, Case] = {
     "a parquet column of another kind": Case(
         made("kpis.parquet"), CORRECTNESS_0, "'region' is to be number", a_file("kpis.parquet", columns={"region": "number"})
     ),
+    "columns as pandas types them, parquet": Case(
+        made("kinds.parquet"), GOOD, "",
+        a_file("kinds.parquet", columns={"day": "date", "at": "date", "area": "text", "price": "number", "units": "integer",
+                                         "count": "integer", "flag": "boolean", "short": "number", "note": "text", "tags": "any"},
+               no_nan=("blank",), ranges={"short": Range(least=0.5, most=1)}),
+    ),
+    "a span of time is no date": Case(
+        made("kinds.parquet"), CORRECTNESS_0, "'taken' is to be date, and has type duration", a_file("kinds.parquet", columns={"taken": "date"})
+    ),
+    "text is no number, parquet": Case(
+        made("kinds.parquet"), CORRECTNESS_0, "'code' is to be number, and has type", a_file("kinds.parquet", columns={"code": "number"})
+    ),
+    "text is no number, json": Case(
+        {"a.json": b'[{"n": "1"}]'}, CORRECTNESS_0, "'n' is to be number, and has '1'", a_file("a.json", columns={"n": "number"})
+    ),
+    "text is no number, xlsx": Case(
+        made("formulas.xlsx"), CORRECTNESS_0, "'code' is to be number, and has '12'", a_file("formulas.xlsx", columns={"code": "number"})
+    ),
+    "formulas that nobody calculated yet": Case(
+        made("formulas.xlsx"), GOOD, "2 rows × 4 columns",
+        a_file("formulas.xlsx", columns={"month": "date", "leads": "integer", "double": "number"}, no_nan=("double",)),
+    ),
+    "an error in a workbook": Case(made("formulas.xlsx"), CORRECTNESS_0, "'code' lacks 1 of 2", a_file("formulas.xlsx", no_nan=("code",))),
+    "numbers with a decimal comma": Case({"a.csv": b"n;m\n1,5;2\n"}, GOOD, "", a_file("a.csv", columns={"n": "number"}, ranges={"n": Range(most=2)})),
+    "a quarter as pandas writes it": Case({"a.csv": b"q\n2024Q1\n"}, GOOD, "", a_file("a.csv", columns={"q": "date"})),
+    "digits only Python reads": Case(
+        {"a.csv": b"n\n1_000\n"}, CORRECTNESS_0, "'n' is to be number, and has '1_000'", a_file("a.csv", columns={"n": "number"})
+    ),
     "too few rows": Case(made("kpis.csv"), CORRECTNESS_0, "rows: 36, at least 40", a_file("kpis.csv", min_rows=40)),
     "no rows where none are asked": Case({"a.csv": b"a,b\n"}, GOOD, "0 rows", a_file("a.csv", min_rows=0)),
     "a missing value": Case(
         made("gaps.parquet"), CORRECTNESS_0, "'rate' lacks 1 of 36", a_file("gaps.parquet", no_nan=("rate",))
     ),
     "a missing value in a csv": Case({"a.csv": b"a,b\n1,\n"}, CORRECTNESS_0, "'b' lacks 1 of 1", a_file("a.csv", no_nan=("b",))),
+    "a missing value by another name": Case({"a.csv": b"a,b\n1,#N/A\n2,-nan\n"}, CORRECTNESS_0, "'b' lacks 2 of 2", a_file("a.csv", no_nan=("b",))),
+    "an entry that is no record": Case({"a.json": b'[{"n": 1}, 2]'}, CORRECTNESS_0, "'n' lacks 1 of 2", a_file("a.json", no_nan=("n",))),
+    "a value in no range": Case(
+        {"a.csv": b"n\n1\nmany\n"}, CORRECTNESS_0, "range: column 'n' has 'many', which is no number", a_file("a.csv", ranges={"n": Range(most=3)})
+    ),
+    "a range of no rows": Case({"a.csv": b"n\n"}, GOOD, "", a_file("a.csv", min_rows=0, ranges={"n": Range(most=3)})),
     "a value out of range": Case(
         made("kpis.parquet"), CORRECTNESS_0, "'leads' has 35, at most 30", a_file("kpis.parquet", ranges={"leads": Range(most=30)})
     ),

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from run_record import Artifact, Sha256
 from sandbox import Backend, CellResult, Limits, NoSafeSandbox
-from three_tools.evaluator import Evaluator, Expectations, ExpectedFile, JudgedStep
+from three_tools.evaluator import Evaluator, Expectations, ExpectedFile, JudgedStep, Range
 from three_tools.evaluator.request import MOST_FILE_BYTES
 
 STEP = JudgedStep(tool="sandbox.exec", ok=True)
@@ -135,3 +136,10 @@ def test_a_pass_says_what_was_seen(court: Any) -> None:
     assert judged.verdict == "PASS"
     assert judged.critique.startswith("2 of 2 files; chart.png ")
     assert "kpis.parquet 36 rows × 5 columns" in judged.critique
+
+
+def test_a_bound_is_a_number() -> None:
+    """NaN and infinity bound nothing, so a range refuses them when it is declared."""
+    for bound in ("nan", "inf"):
+        with pytest.raises(ValidationError, match="finite"):
+            Range(most=float(bound))

@@ -50,12 +50,12 @@ def _fits(kind: str, of: Any) -> bool:
     types = pa.types
     if types.is_dictionary(of):
         of = of.value_type
-    if kind == "number":
+    if types.is_null(of):
+        return True  # a column without a value; `no_nan` is for those who mind
+    if kind in ("number", "integer"):  # whole numbers with gaps are floats; values decide
         return types.is_integer(of) or types.is_floating(of) or types.is_decimal(of)
-    if kind == "integer":
-        return types.is_integer(of) or types.is_floating(of)  # whole numbers with gaps are floats; values decide
     if kind == "date":
-        return types.is_temporal(of) or _is_text(of)
+        return types.is_date(of) or types.is_timestamp(of) or _is_text(of)
     if kind == "boolean":
         return types.is_boolean(of)
     return kind == "any" or _is_text(of)
@@ -73,6 +73,8 @@ def _take(tally: Tally, column: Any) -> None:
 
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if pa.types.is_float16(column.type):
+        column = column.cast(pa.float32())  # few functions of pyarrow know the short ones
     is_float = pa.types.is_floating(column.type)
     tally.missing += pc.sum(pc.is_null(column, nan_is_null=is_float)).as_py() or 0
     if pa.types.is_decimal(column.type):
@@ -83,7 +85,8 @@ def _take(tally: Tally, column: Any) -> None:
         if ends["min"] is not None:
             tally.take_bounds(float(ends["min"]), float(ends["max"]))
         if is_float and tally.kind == "integer" and tally.wrong is None:
-            broken = pc.filter(known, pc.not_equal(known, pc.floor(known)))
+            is_whole = pc.and_(pc.is_finite(known), pc.equal(known, pc.floor(known)))
+            broken = pc.filter(known, pc.invert(is_whole))
             tally.wrong = str(broken[0].as_py()) if len(broken) else None
     if tally.kind == "date" and _is_text(column.type) and tally.wrong is None:
         texts = pc.unique(column.drop_null()).to_pylist()

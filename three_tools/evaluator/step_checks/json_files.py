@@ -73,10 +73,11 @@ def _check_records(file: Any, value: Any) -> list[dict[str, Any]]:
 
 
 def _take(record: Any, names: set[str], tallies: dict[str, Tally]) -> None:
-    if isinstance(record, dict):
-        names.update(record)
-        for name, tally in tallies.items():
-            tally.take(record.get(name))
+    """What is no record lacks every column."""
+    fields = record if isinstance(record, dict) else {}
+    names.update(fields)
+    for name, tally in tallies.items():
+        tally.take(fields.get(name))
 
 
 def _fit(file: Any, value: Any, schema: dict[str, Any]) -> dict[str, Any]:

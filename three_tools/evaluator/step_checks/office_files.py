@@ -3,12 +3,17 @@
 # pyright: basic, reportMissingImports=false, reportMissingModuleSource=false
 
 import zipfile
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from .columns import Tally, judge, wanted
 
 _MOST_INFLATED = 512 << 20
 _MOST_PARTS = 20_000
+_MOST_ROWS = 1 << 20
+"""As many as a sheet can have."""
+_FORMULA = object()
 
 
 def check(file: Any) -> list[dict[str, Any]]:
@@ -51,27 +56,37 @@ def _check_workbook(file: Any) -> list[dict[str, Any]]:
     """The first sheet is the table that expectations speak of; its first row is the header."""
     import openpyxl
 
-    with open(file.object, "rb") as data:
-        book = openpyxl.load_workbook(data, read_only=True, data_only=True)
-        sheets = book.worksheets
-        if not any(_has_cell(sheet) for sheet in sheets):
+    with open(file.object, "rb") as data, open(file.object, "rb") as same:
+        sheets = openpyxl.load_workbook(data, read_only=True, data_only=True).worksheets
+        formulas = openpyxl.load_workbook(same, read_only=True).worksheets
+        pairs = list(zip(sheets, formulas, strict=True))
+        if not any(next(_rows(*pair), None) for pair in pairs):
             return [file.found("opens", 0, "no cell of it has a value", required=True)]
         if file.expects:
-            return _check_table(file, sheets[0])
+            return _check_table(file, _rows(*pairs[0]))
     return [file.found("opens", 1, f"{len(sheets)} sheets" if len(sheets) > 1 else "1 sheet")]
 
 
-def _has_cell(sheet: Any) -> bool:
-    return any(value is not None for row in sheet.iter_rows(values_only=True) for value in row)
+def _rows(values: Any, formulas: Any) -> Iterator[list[Any]]:
+    """Rows with something in them; a formula that no program has calculated yet stands for its value."""
+    for sheet in (values, formulas):
+        sheet.reset_dimensions()  # else a cell far out, and only formatted, fills up every row before it
+    pairs = zip(values.iter_rows(values_only=True), formulas.iter_rows(values_only=True), strict=False)
+    for row, written in islice(pairs, _MOST_ROWS):
+        if any(value is not None for value in written):
+            cells = zip(row, written, strict=False)
+            yield [_FORMULA if value is None and text is not None else value for value, text in cells]
 
 
-def _check_table(file: Any, sheet: Any) -> list[dict[str, Any]]:
-    rows = (row for row in sheet.iter_rows(values_only=True) if any(value is not None for value in row))
+def _check_table(file: Any, rows: Iterator[list[Any]]) -> list[dict[str, Any]]:
     header = [str(value) if value is not None else "" for value in next(rows, ())]
     tallies = {name: Tally(kind) for name, kind in wanted(file).items() if name in header}
+    places = [(header.index(name), tally) for name, tally in tallies.items()]
     count = 0
     for row in rows:
         count += 1
-        for name, tally in tallies.items():
-            tally.take(row[place] if (place := header.index(name)) < len(row) else None)
+        for place, tally in places:
+            value = row[place] if place < len(row) else None
+            if value is not _FORMULA:
+                tally.take(value)
     return judge(file, count, len(header), tallies)

@@ -1,13 +1,18 @@
 """CSV and TSV, line by line: a header, rows, all of one width."""
 
 import csv
+import io
+import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import IO, Any
 
 from .columns import Tally, judge, wanted
 from .text import encoding_of
 
 _LINE_CHARACTERS = 16 << 20
+_SAMPLE_CHARACTERS = 1 << 16
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
 
 
 def check(file: Any) -> list[dict[str, Any]]:
@@ -16,7 +21,11 @@ def check(file: Any) -> list[dict[str, Any]]:
 
 
 def _check(file: Any, text: IO[str]) -> list[dict[str, Any]]:
-    rows = csv.reader(_lines(text), delimiter=_delimiter(file, text))
+    csv.field_size_limit(_LINE_CHARACTERS)
+    delimiter = _delimiter(file, text)
+    rows = csv.reader(
+        _lines(text), delimiter=delimiter, strict=True
+    )  # else a quote left open takes the rest in silence
     header = next((row for row in rows if row), list[str]())
     if not any(name.strip() for name in header):
         return [file.found("opens", 0, "there is no header", required=True)]
@@ -30,17 +39,28 @@ def _check(file: Any, text: IO[str]) -> list[dict[str, Any]]:
         if len(row) != len(header):
             ragged = ragged or f"line {rows.line_num} has {len(row)} fields, the header has {len(header)}"
         for place, tally in places:
-            tally.take(row[place] if place < len(row) else None)
+            tally.take_text(_field(row[place], delimiter) if place < len(row) else None)
     width = file.found("even rows", float(not ragged), ragged)
     return [*judge(file, count, len(header), tallies), width]
 
 
 def _delimiter(file: Any, text: IO[str]) -> str:
+    """What parts both the header and the first row into the most fields."""
     if file.kind == "tsv":
         return "\t"
-    first = text.readline(_LINE_CHARACTERS)
+    sample = text.read(_SAMPLE_CHARACTERS)
     text.seek(0)
-    return ";" if ";" in first and "," not in first else ","
+    return max(",;\t", key=lambda delimiter: _least_width(sample, delimiter))
+
+
+def _least_width(sample: str, delimiter: str) -> int:
+    rows = (row for row in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter) if row)
+    return min((len(row) for row in islice(rows, 2)), default=0)
+
+
+def _field(text: str, delimiter: str) -> str:
+    """Where semicolons part the fields, a comma may part the decimals."""
+    return text.replace(",", ".") if delimiter == ";" and _DECIMAL_COMMA.fullmatch(text) else text
 
 
 def _lines(text: IO[str]) -> Iterator[str]:
