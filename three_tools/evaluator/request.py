@@ -62,7 +62,8 @@ def _choose(step: JudgedStep) -> tuple[dict[str, Artifact], list[Finding]]:
         if artifact.size > min(room, MOST_FILE_BYTES) or len(chosen) >= MOST_FILES:
             why = "too large" if artifact.size > MOST_FILE_BYTES else "too much for one check"
             text = f"not opened: {why} ({artifact.size} bytes)"
-            left_out.append(Finding("correctness", path, "opens", 1.0, text=text))
+            is_declared = any(map(_has_checks, _expectations(path, step)))
+            left_out.append(Finding("correctness", path, "opens", float(not is_declared), is_declared, text))
         else:
             chosen[path] = artifact
             room -= artifact.size
@@ -80,6 +81,11 @@ def _entry(path: str, artifact: Artifact, step: JudgedStep) -> dict[str, JsonVal
 
 def _expectations(path: str, step: JudgedStep) -> list[ExpectedFile]:
     return [each for each in step.expects.files if matching(each.path, [path])]
+
+
+def _has_checks(expected: ExpectedFile) -> bool:
+    """Whether it says more of a file than that it is there: that cannot pass unseen."""
+    return bool(expected.model_dump(exclude={"path", "is_required"}, exclude_defaults=True))
 
 
 def _has_claims(path: str, step: JudgedStep) -> bool:

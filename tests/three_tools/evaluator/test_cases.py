@@ -92,6 +92,13 @@ CASES: dict[str, Case] = {
     "a json with half a character": Case({"a.json": b'{"\\ud800": "\\udfff"}'}, GOOD, ""),
     "a blank picture": Case(made("blank.png"), CORRECTNESS_0, "blank.png: not blank: all 40 × 30 pixels"),
     "a transparent picture": Case(made("clear.png"), CORRECTNESS_0, "clear.png: not blank"),
+    "a thin line on nothing": Case(made("spark.png"), GOOD, "400 × 100 pixels"),
+    "a picture with one speck": Case(made("speck.png"), CORRECTNESS_0, "speck.png: not blank"),
+    "a blurred speck": Case(made("speck.jpg"), CORRECTNESS_0, "speck.jpg: not blank"),
+    "a blank picture for the web": Case(made("blank.webp"), CORRECTNESS_0, "blank.webp: not blank"),
+    "an svg without shapes": Case(
+        {"a.svg": b'<svg xmlns="http://www.w3.org/2000/svg"><title>T</title><g/></svg>'}, CORRECTNESS_0, "a.svg: not blank: nothing is drawn"
+    ),
     "a truncated picture": Case(cut("chart.png"), CORRECTNESS_0, "chart.png: opens: OSError"),
     "an svg cut off": Case(cut("chart.svg"), CORRECTNESS_0, "chart.svg: opens: ExpatError"),
     "html without text": Case(
@@ -106,6 +113,7 @@ CASES: dict[str, Case] = {
     "a workbook without cells": Case(made("no-cells.xlsx"), CORRECTNESS_0, "no cell"),
     "a docx that is none": Case(lambda library: {"a.docx": library["pack.zip"]}, CORRECTNESS_0, "no document"),
     "a zip bomb": Case(made("bomb.zip"), CORRECTNESS_0, "would unpack to 6 files and 572 MB"),
+    "text of signs nobody sees": Case({"a.md": "\u200b\0\n".encode()}, CORRECTNESS_0, "no text"),
     "white space for text": Case({"a.md": b" \n\n"}, CORRECTNESS_0, "no text"),
     # Correctness: what was declared
     "columns of their kinds, parquet": Case(
@@ -171,6 +179,28 @@ CASES: dict[str, Case] = {
     "json that fits its schema": Case({"a.json": b'{"total": 3}'}, GOOD, "", a_file("a.json", json_schema=SCHEMA)),
     "json that does not fit": Case(
         {"a.json": b'{"total": "3"}'}, CORRECTNESS_0, "schema: data.total must be number", a_file("a.json", json_schema=SCHEMA)
+    ),
+    "a schema that refers to a web page": Case(
+        {"a.json": b"1"}, CORRECTNESS_0, "schema: the declared schema cannot be used: ValueError: it refers to http://127.0.0.1:9/s.json",
+        a_file("a.json", json_schema={"$ref": "http://127.0.0.1:9/s.json"}),
+    ),
+    "a schema that refers to a file": Case(
+        {"a.json": b"1"}, CORRECTNESS_0, "it refers to file:///etc/passwd", a_file("a.json", json_schema={"$ref": "file:///etc/passwd"})
+    ),
+    "a schema that is none": Case(
+        {"a.json": b"1"}, CORRECTNESS_0, "schema: the declared schema cannot be used: JsonSchemaDefinition", a_file("a.json", json_schema={"type": "objekt"})
+    ),
+    "a schema in a circle": Case({"a.json": b"1"}, CORRECTNESS_0, "schema: the schema goes round", a_file("a.json", json_schema={"$ref": "#"})),
+    "a default is no value": Case(
+        {"a.json": b'[{"n": 1}, {}]'}, CORRECTNESS_0, "'n' lacks 1 of 2",
+        a_file("a.json", no_nan=("n",), json_schema={"items": {"properties": {"n": {"default": 0}}}}),
+    ),
+    "lines that fit their schema": Case({"a.jsonl": b'{"total": 1}\n{"total": 2}\n'}, GOOD, "2 rows", a_file("a.jsonl", json_schema=SCHEMA)),
+    "a line that does not": Case(
+        {"a.jsonl": b'{"total": 1}\n{"total": "2"}\n'}, CORRECTNESS_0, "schema: record 2: data.total must be number", a_file("a.jsonl", json_schema=SCHEMA)
+    ),
+    "a check that the file is not fit for": Case(
+        {"a.html": b"<table><tr><td>1</table>"}, CORRECTNESS_0, "a.html: rows: declared, but this .html file cannot be checked", a_file("a.html", min_rows=9)
     ),
     "one of four fails what was declared": Case(
         {"a.txt": b"a", "b.txt": b"b", "c.txt": b"c", "d.csv": b"n\n1\n"}, (1, 0.75, 1, 1), "d.csv: rows", a_file("d.csv", min_rows=2)

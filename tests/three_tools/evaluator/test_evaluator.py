@@ -101,6 +101,17 @@ def test_a_file_too_large_is_named_and_not_opened(court: Any) -> None:
     assert "large.parquet not opened: too large" in judged.critique
 
 
+def test_what_was_declared_of_a_file_too_large_has_not_passed(court: Any) -> None:
+    """A required check that could not be made fails the step, and the critique says why it could not."""
+    large = Artifact(path="large.parquet", size=MOST_FILE_BYTES + 1, sha256=Sha256("0" * 64))
+    expects = Expectations(files=(ExpectedFile(path="large.parquet", min_rows=1),))
+    judged = court.judge(
+        JudgedStep(tool="sandbox.exec", ok=True, artifacts=(large,), files={large.path: large}, expects=expects)
+    )
+    assert (judged.verdict, judged.correctness) == ("FAIL", 0.0)
+    assert "large.parquet: opens: not opened: too large" in judged.critique
+
+
 def test_a_cell_cannot_sway_its_judge(court: Any) -> None:
     """What a session does to builtins, json and pandas stays in it: the truncated file it leaves still fails."""
     with court.place.session() as desk:

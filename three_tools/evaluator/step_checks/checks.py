@@ -22,7 +22,11 @@ _KINDS = {
     "jpg": "images",
     "jpeg": "images",
     "gif": "images",
-    "svg": "markup",
+    "webp": "images",
+    "bmp": "images",
+    "tif": "images",
+    "tiff": "images",
+    "svg": "drawings",
     "xml": "markup",
     "html": "markup",
     "htm": "markup",
@@ -35,6 +39,16 @@ _KINDS = {
     "zip": "office_files",
 }
 """Which module has `check(file)` for a file's kind. What is not here is only asked not to be empty."""
+
+
+_DECLARED = {
+    "columns": "columns",
+    "min_rows": "rows",
+    "no_nan": "missing values",
+    "ranges": "range",
+    "json_schema": "schema",
+}
+"""By what name a check goes that an expectation declares."""
 
 
 class File:
@@ -73,8 +87,25 @@ def _check(file: File) -> list[dict[str, Any]]:
     if not file.size:
         return [file.found("opens", 0, "it is empty", required=True)]
     try:
-        if file.kind not in _KINDS:
-            return [file.found("opens", 1)]
-        return importlib.import_module(f".{_KINDS[file.kind]}", __package__).check(file)
+        findings = _check_kind(file)
     except Exception as error:  # whatever a hostile file makes a parser raise says the same: it does not open
         return [file.found("opens", 0, name_error(error), required=True)]
+    return [*findings, *_unmade(file, findings)]
+
+
+def _check_kind(file: File) -> list[dict[str, Any]]:
+    if file.kind not in _KINDS:
+        return [file.found("opens", 1)]
+    return importlib.import_module(f".{_KINDS[file.kind]}", __package__).check(file)
+
+
+def _unmade(file: File, findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was declared and nobody looked at has not passed; a file that failed before needs no more words."""
+    if any(finding["is_required"] and finding["score"] < 1 for finding in findings):
+        return []
+    declared = {check for field, check in _DECLARED.items() for expected in file.expects if expected[field]}
+    missing = sorted(declared - {finding["check"] for finding in findings})
+    return [
+        file.found(check, 0, f"declared, but this .{file.kind} file cannot be checked for it", required=True)
+        for check in missing
+    ]

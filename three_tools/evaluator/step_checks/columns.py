@@ -132,7 +132,7 @@ def judge(file: Any, rows: int, columns: int, tallies: dict[str, Tally]) -> list
                 text = f"column {name!r} lacks {tally.missing} of {rows} values" if tally.missing else ""
                 findings.append(file.found("missing values", float(not tally.missing), text, required=True))
         for name, bounds in expected["ranges"].items():
-            findings += _range(file, name, bounds, tallies.get(name)) if rows else []
+            findings += _range(file, name, bounds, tallies.get(name), rows)
     return findings
 
 
@@ -150,9 +150,13 @@ def _kind(file: Any, name: str, tally: Tally | None) -> list[dict[str, Any]]:
     return [file.found("columns", float(tally.wrong is None), text, required=True)]
 
 
-def _range(file: Any, name: str, bounds: dict[str, float | None], tally: Tally | None) -> list[dict[str, Any]]:
+def _range(
+    file: Any, name: str, bounds: dict[str, float | None], tally: Tally | None, rows: int
+) -> list[dict[str, Any]]:
     if tally is None:
         return []
+    if not rows:
+        return [file.found("range", 1, required=True)]
     if tally.least is None or tally.most is None:
         return [file.found("range", 0, f"column {name!r} has no numbers", required=True)]
     text = ""

@@ -5,6 +5,10 @@
 import warnings
 from typing import Any
 
+_SPECKS = 3
+_SPECK_SHARE = 5000
+_BLUR = 2
+
 
 def check(file: Any) -> list[dict[str, Any]]:
     from PIL import Image, ImageFile
@@ -15,11 +19,23 @@ def check(file: Any) -> list[dict[str, Any]]:
         with Image.open(file.object) as image:
             image.load()
             width, height = image.size
-            ends = image.convert("RGBA").getextrema()
-    is_blank = all(least == most for least, most in ends) or ends[3][1] == 0
+            is_blank = _is_blank(image)
     return [
         file.found("opens", 1, f"{width} × {height} pixels"),
         file.found(
             "not blank", float(not is_blank), f"all {width} × {height} pixels look the same" if is_blank else ""
         ),
     ]
+
+
+def _is_blank(image: Any) -> bool:
+    """Whether one shade fills it, but for specks. What is transparent has no colour, whatever its bytes say."""
+    shades = image.convert("RGBA").convert("RGBa")
+    specks = max(_SPECKS, shades.width * shades.height // _SPECK_SHARE)
+    return all(_others(band.histogram()) <= specks for band in shades.split())
+
+
+def _others(histogram: list[int]) -> int:
+    """How many pixels are of another shade than most; JPEG blurs a shade into its neighbours."""
+    commonest = histogram.index(max(histogram))
+    return sum(histogram) - sum(histogram[max(0, commonest - _BLUR) : commonest + _BLUR + 1])

@@ -3,6 +3,7 @@
 # pyright: basic, reportMissingImports=false
 
 import json
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 from .columns import Tally, judge, wanted
@@ -10,10 +11,11 @@ from .found import name_error
 from .text import TooLarge, encoding_of, read_text
 
 _LINE_CHARACTERS = 16 << 20
+_LINES = ("jsonl", "ndjson")
 
 
 def check(file: Any) -> list[dict[str, Any]]:
-    if file.kind in ("jsonl", "ndjson"):
+    if file.kind in _LINES:
         return _check_lines(file)
     try:
         value = parse(read_text(file.object))
@@ -23,9 +25,7 @@ def check(file: Any) -> list[dict[str, Any]]:
         return [file.found("opens", 0, "RecursionError: it is nested too deeply", required=True)]
     except ValueError as error:
         return [file.found("parses", 0, name_error(error), required=True)]
-    findings = [file.found("opens", 1)]
-    schemas = [expected["json_schema"] for expected in file.expects if expected["json_schema"] is not None]
-    findings += [_fit(file, value, schema) for schema in schemas]
+    findings = [file.found("opens", 1), *_fit(file, [value])]
     if any(expected["min_rows"] is not None for expected in file.expects) or wanted(file):
         findings += _check_records(file, value)
     return findings
@@ -41,21 +41,35 @@ def _refuse(name: str) -> NoReturn:
 
 
 def _check_lines(file: Any) -> list[dict[str, Any]]:
+    """Every line is a record, and has to fit the schema."""
     names: set[str] = set()
     tallies = {name: Tally(kind) for name, kind in wanted(file).items()}
-    count, number = 0, 0
+    count = 0
+    try:
+        for record in _records(file):
+            count += 1
+            _take(record, names, tallies)
+    except _Unparsed as error:
+        return [file.found("parses", 0, str(error), required=True)]
+    tallies = {name: tally for name, tally in tallies.items() if name in names}
+    return [*judge(file, count, len(names), tallies), *_fit(file, _records(file))]
+
+
+class _Unparsed(Exception):
+    """A line that is no JSON."""
+
+
+def _records(file: Any) -> Iterator[Any]:
+    number = 0
     with open(file.object, encoding=encoding_of(file.object)) as text:
         while line := text.readline(_LINE_CHARACTERS):
             number += 1
             if not line.strip():
                 continue
             try:
-                record = parse(line)
+                yield parse(line)
             except (ValueError, RecursionError) as error:
-                return [file.found("parses", 0, f"line {number}: {name_error(error)}", required=True)]
-            count += 1
-            _take(record, names, tallies)
-    return judge(file, count, len(names), {name: tally for name, tally in tallies.items() if name in names})
+                raise _Unparsed(f"line {number}: {name_error(error)}") from error
 
 
 def _check_records(file: Any, value: Any) -> list[dict[str, Any]]:
@@ -80,11 +94,43 @@ def _take(record: Any, names: set[str], tallies: dict[str, Tally]) -> None:
         tally.take(fields.get(name))
 
 
-def _fit(file: Any, value: Any, schema: dict[str, Any]) -> dict[str, Any]:
+def _fit(file: Any, values: Iterable[Any]) -> list[dict[str, Any]]:
+    schemas = [expected["json_schema"] for expected in file.expects if expected["json_schema"] is not None]
+    if not schemas:
+        return []
+    try:
+        checks = [_compile(schema) for schema in schemas]
+    except Exception as error:  # the schema is the caller's: whatever is wrong with it is no fault of the file's
+        return [file.found("schema", 0, f"the declared schema cannot be used: {name_error(error)}", required=True)]
+    return [_fits(file, values, checks)]
+
+
+def _compile(schema: dict[str, Any]) -> Callable[[Any], object]:
+    """Without defaults: they would fill in the very values that are missing."""
     import fastjsonschema
 
+    handlers = dict.fromkeys(("http", "https", "ftp", "file", "data"), _refuse_reference)
+    return fastjsonschema.compile(schema, handlers=handlers, use_default=False)
+
+
+def _refuse_reference(uri: str) -> NoReturn:
+    raise ValueError(f"it refers to {uri}, and nothing is fetched")
+
+
+def _fits(file: Any, values: Iterable[Any], checks: list[Callable[[Any], object]]) -> dict[str, Any]:
+    import fastjsonschema
+
+    number = 0
     try:
-        fastjsonschema.compile(schema)(value)
+        for value in values:
+            number += 1
+            for check in checks:
+                check(value)
     except fastjsonschema.JsonSchemaValueException as error:
-        return file.found("schema", 0, error.message, required=True)
+        line = f"record {number}: " if file.kind in _LINES else ""
+        return file.found("schema", 0, f"{line}{error.message}", required=True)
+    except RecursionError:
+        return file.found(
+            "schema", 0, "the schema goes round in circles, or the file is nested too deeply", required=True
+        )
     return file.found("schema", 1, required=True)

@@ -26,9 +26,9 @@ def read_text(path: str) -> str:
 
 
 def has_words(path: str) -> bool:
-    """Whether there is anything but space; all of it is decoded."""
+    """Whether there is anything to see, which NUL and zero-width space are not; all of it is decoded."""
     with open(path, encoding=encoding_of(path)) as file:
         seen = False
         while piece := file.read(1 << 20):
-            seen = seen or not piece.isspace()
+            seen = seen or any(char.isprintable() and not char.isspace() for char in piece)
     return seen
