@@ -232,6 +232,20 @@ CASES: dict[str, Case] = {
          "k.csv": b"a\n1\n"},
         GOOD, "3 of 3 claims", BRIEF,
     ),
+    "a brief as people write it": Case(
+        {"out/brief.md": b"---\ndate: 2024-05-01\n---\n\nTable 1 shows CO2 per m\xc2\xb2 in Q3.\n\nUp 5 % [1, 2].\n\nDown 2 %. Source: ../k.csv\n\n"
+                         b"Up 3 % ([Foo](https://en.wikipedia.org/wiki/Foo_(bar))).\n\n**Sources**\n\n1. Own view\n2. Foo: https://en.wikipedia.org/wiki/Foo_(bar)\n",
+         "k.csv": b"a\n1\n", "citations/q.json": b'{"results": [{"url": "https://en.wikipedia.org/wiki/Foo_(bar)"}]}'},
+        GOOD, "3 of 3 claims", a_file("out/brief.md", has_claims=True),
+    ),
+    "an address of no host": Case({"facts.json": facts({"fact": "A", "url": "https://n/a"})}, EVIDENCE_0, "facts.json: source"),
+    "an empty address": Case({"facts.json": facts({"fact": "A", "url": ""})}, EVIDENCE_0, "facts.json: source"),
+    "a fact by another name": Case({"facts.json": facts({"finding": "Sales rose"})}, EVIDENCE_0, "Sales rose"),
+    "an unsupported claim after many": Case(
+        {"facts.json": facts(*[{"fact": "A", "url": "https://x.org"}] * 2500, {"fact": "B"})}, (1, 1, 2000 / 2001, 1), "“B”", verdict="FAIL"
+    ),
+    "a note without end": Case({"brief.md": b"Up 5 % [1].\n\n# Sources\n1. https://x.org\n" + b"a\n" * 2_000_000}, GOOD, "1 of 1 claims", BRIEF),
+    "a heading of spaces": Case({"brief.md": b"# " + b" " * 20_000 + b"x"}, GOOD, "", BRIEF),
     "a brief whose note is missing": Case({"brief.md": b"It rose 5 % [2].\n\n## Sources\n\n1. https://a.org\n"}, EVIDENCE_0, "“It rose 5 %", BRIEF),
     "a brief of open comments": Case({"brief.md": b"<!--" * 200_000 + b" 5"}, EVIDENCE_0, "brief.md: source", BRIEF),
     "a figure in a comment": Case({"brief.md": b"None <!-- 5 --> here."}, GOOD, "1 of 1 files", BRIEF),

@@ -6,11 +6,16 @@ from collections.abc import Iterator
 from .prose import NOTES_TITLE, follow, is_claim, mentions
 
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
+_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*)")
 _UNDERLINE = re.compile(r"\s{0,3}(=+|-+)\s*$")
 _ITEM = re.compile(r"\s*(?:[-*+]|(\d{1,9})[.)])\s+(.*)")
 _NOTE = re.compile(r"\s{0,3}(?:[-*+]\s+)?\[\^?([\w-]{1,40})\](?:\s*:|(?=\s))\s*(.*)")
-_LINK = re.compile(r"\]\(\s*<?([^)\s>]+)")
+_LINK = re.compile(r"\]\(\s*<?((?:[^()\s>]|\([^()\s]*\))+)")
+_FRONT_MATTER = re.compile(r"\A---\n(?:(?!---).*\n)*---\s*\n")
+_MOST_TITLE = 100
+_MOST_NOTE = 4000
+_TITLE_LINE = 7
+"""Below any heading: a line of its own that reads Sources."""
 
 
 class _Brief:
@@ -26,7 +31,7 @@ class _Brief:
         self._fence = ""
 
     def read(self, text: str) -> None:
-        for line in _without_comments(text).splitlines():
+        for line in _without_comments(_FRONT_MATTER.sub("", text)).splitlines():
             self._take(line)
         self._end()
 
@@ -40,10 +45,12 @@ class _Brief:
             self._fence = fence[1]
         elif heading := _HEADING.match(line):
             self._end()
-            self._head(len(heading[1]), heading[2])
+            self._head(len(heading[1]), heading[2].rstrip(" \t#"))
         elif self._open and len(self._open) == 1 and _UNDERLINE.match(line):
             title, self._open = self._open[0], []
             self._head(1 if "=" in line else 2, title)
+        elif not self._open and len(line) < _MOST_TITLE and NOTES_TITLE.fullmatch(line):
+            self._head(_TITLE_LINE, line)
         elif not line.strip() or line.lstrip().startswith("|"):
             self._end()
         else:
@@ -63,18 +70,22 @@ class _Brief:
             if item and item[1]:
                 self._name_note(item[1], item[2])
             elif self._note:
-                self.notes[self._note] += f" {line.strip()}"
+                self._add_to_note(line)
         elif item:
             self._end()
             self._open = [item[2]]
         elif self._note:
-            self.notes[self._note] += f" {line.strip()}"
+            self._add_to_note(line)
         else:
             self._open.append(line.strip().lstrip("> "))
 
     def _name_note(self, name: str, text: str) -> None:
         self._note = name.lower()
         self.notes[self._note] = text
+
+    def _add_to_note(self, line: str) -> None:
+        if len(self.notes[self._note]) < _MOST_NOTE:
+            self.notes[self._note] += f" {line.strip()}"
 
     def _end(self) -> None:
         if self._open:

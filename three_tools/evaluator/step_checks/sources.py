@@ -2,14 +2,16 @@
 # JSON of anybody's is typed by looking at it; the sandbox's environment alone has the libraries.
 # pyright: basic, reportMissingImports=false
 
+import posixpath
 import re
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from .json_files import parse
 from .text import read_text
 
-URL = re.compile(r"https?://[^\s<>\"'`\])}]+", re.IGNORECASE)
+URL = re.compile(r"https?://(?:[^\s<>\"'`()\[\]{}“”„»«]|\([^\s()<>]*\))+", re.IGNORECASE)
+"""Parentheses belong to it in pairs, as Wikipedia has them."""
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -42,7 +44,7 @@ class Sources:
             return False
         if text in self._cited or self._is_file(text, claiming):
             return True
-        return any(self._is_address(url.rstrip(".,;:!?")) for url in URL.findall(text))
+        return any(self._is_address(url.rstrip(".,;:!?*")) for url in URL.findall(text))
 
     def _is_address(self, url: str) -> bool:
         address = canonical(url)
@@ -51,7 +53,8 @@ class Sources:
     def _is_file(self, text: str, claiming: str) -> bool:
         path = text if text in self._paths else text.partition("#")[0]
         path = path.removeprefix("./").removeprefix("tmp/")
-        return path in self._paths and path != claiming
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(claiming), unquote(path)))  # as a link is read
+        return any(name in self._paths and name != claiming for name in (path, beside))
 
 
 def canonical(url: str) -> str:
@@ -61,7 +64,11 @@ def canonical(url: str) -> str:
         host, port = parts.hostname, parts.port
     except ValueError:
         return ""
-    if parts.scheme.lower() not in _PORTS or not host:
+    if (
+        parts.scheme.lower() not in _PORTS
+        or not host
+        or not ("." in host.strip(".") or ":" in host or host == "localhost")
+    ):
         return ""
     place = host if port in (None, *_PORTS.values()) else f"{host}:{port}"
     return f"{place}{parts.path.rstrip('/')}" + (f"?{parts.query}" if parts.query else "")
@@ -74,5 +81,5 @@ def strings_in(value: Any, depth: int = 3) -> list[str]:
     if depth and isinstance(value, list):
         return [text for each in value for text in strings_in(each, depth - 1)]
     if depth and isinstance(value, dict):
-        return [text for name in ("url", "path", "dataset") for text in strings_in(value.get(name), depth - 1)]
+        return [text for name in ("url", "link", "path", "dataset") for text in strings_in(value.get(name), depth - 1)]
     return []
