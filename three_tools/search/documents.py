@@ -16,8 +16,8 @@ from three_tools.search.packed_text import UnreadableFile, read_docx, read_pdf
 FILE_BYTES = 50_000_000
 TEXT_CHARS = 2_000_000
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_FIELD = re.compile(r"^(title|url|date|published_at)[ \t]*:[ \t]*(.*?)[ \t]*$", re.IGNORECASE | re.MULTILINE)
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$|^(\S[^\n]*)\n={3,}[ \t]*$", re.MULTILINE)
+_FIELD = re.compile(r"^(title|url|date|published_at)[ \t]*:[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$|^(\S[^\n]*)\n={3,}[ \t]*$", re.MULTILINE)
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
@@ -70,10 +70,10 @@ def decode(data: bytes) -> str:
 def _read_text(data: bytes) -> Document:
     text = decode(data).replace("\r\n", "\n").replace("\r", "\n")
     front = _FRONT_MATTER.match(text)
-    fields = {name.lower(): _unquote(value) for name, value in _FIELD.findall(front[1])} if front else {}
+    fields = {name.lower(): _unquote(value.strip()) for name, value in _FIELD.findall(front[1])} if front else {}
     body = text[front.end() :] if front else text
-    heading = _HEADING.search(body)
-    title = fields.get("title") or ((heading[1] or heading[2]) if heading else "")
+    headings = ((found[1] or found[2]).rstrip("# \t") for found in _HEADING.finditer(body))
+    title = fields.get("title") or next(filter(None, headings), "")
     date = clean_date(fields.get("published_at")) or clean_date(fields.get("date"))
     return Document(title, body.strip("\n"), web_url(fields.get("url")), date)
 

@@ -1,6 +1,7 @@
 """Documents of every kind become text, or a reason why not."""
 
 import io
+import time
 import zipfile
 
 import pytest
@@ -65,6 +66,7 @@ def test_published_at_is_taken_before_date() -> None:
     [
         ("Intro\n\n## The  first heading ##\n# Second", "The first heading"),
         ("Over lines\n==========\ntext", "Over lines"),
+        ("## ##\n# After an empty one", "After an empty one"),
         ("no heading", "notes"),
         ("", "notes"),
         ("---\nnot closed\n# Heading", "Heading"),
@@ -73,6 +75,15 @@ def test_published_at_is_taken_before_date() -> None:
 def test_a_title_is_the_first_heading_or_the_file_name(text: str, title: str) -> None:
     """Without a named title it is the first heading, and without one the name of the file."""
     assert read_document("folder/notes.md", text.encode()).title == title
+
+
+@pytest.mark.parametrize("text", ["# a" + "#" * 60_000 + "b", "# a" + " " * 60_000 + "b", "# #\n" * 60_000])
+def test_a_title_is_found_in_a_time_in_proportion(text: str) -> None:
+    """A line of many signs or spaces costs no more than as many letters, and not their number squared."""
+    began = time.perf_counter()
+    for document in (text, f"---\ntitle: {text}\n---\n"):
+        assert read_document("notes.md", document.encode()).title
+    assert time.perf_counter() - began < 3
 
 
 def test_a_web_page_is_its_text() -> None:
