@@ -16,18 +16,28 @@ class SeenFile:
 
     size: int
     mtime_ns: int
+    ctime_ns: int
+    """Changes also when a file of the same size and time takes its place, or when we may read it now."""
 
 
 def walk(folder: Path) -> Iterator[tuple[bytes, SeenFile]]:
-    """Every document beneath the folder, in one pass; hidden ones and links are passed over."""
+    """Every document beneath the folder, in one pass; hidden ones and links are passed over.
+
+    A folder that cannot be listed is given as if it were a document, which then cannot be read either.
+    """
     pending = [(os.fsencode(folder), b"")]
     while pending:
         place, prefix = pending.pop()
         try:
             with os.scandir(place) as entries:
                 listed = list(entries)
+        except FileNotFoundError:
+            continue  # gone since
         except OSError:
-            continue  # gone since, or not for us
+            if not prefix:
+                raise
+            yield prefix, SeenFile(0, 0, 0)
+            continue
         for entry in listed:
             if entry.name.startswith(b".") or entry.is_symlink():
                 continue
@@ -39,7 +49,7 @@ def walk(folder: Path) -> Iterator[tuple[bytes, SeenFile]]:
                     status = entry.stat(follow_symlinks=False)
                 except OSError:
                     continue  # gone since
-                yield path, SeenFile(status.st_size, status.st_mtime_ns)
+                yield path, SeenFile(status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def read_file(folder: Path, path: bytes, file: SeenFile) -> bytes:

@@ -3,22 +3,27 @@
 import fcntl
 import os
 import sqlite3
+import time
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import astuple
 from pathlib import Path
 
-from three_tools.search.documents import read_document
+from three_tools.search.document_reader import DocumentReader
 from three_tools.search.folder_files import SeenFile, file_url, read_file, walk
 from three_tools.search.hygiene import host_of
 from three_tools.search.packed_text import UnreadableFile
 
-VERSION = 1
+VERSION = 2
+LONGEST_UPDATE_S = 60.0
 _BATCH = 500
+_BATCH_S = 2.0
 _BUSY_S = 60.0
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _SCHEMA = f"""
 CREATE TABLE files (
-    id INTEGER PRIMARY KEY, path BLOB UNIQUE NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+    id INTEGER PRIMARY KEY, path BLOB UNIQUE NOT NULL, size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
     title TEXT NOT NULL, url TEXT NOT NULL, host TEXT NOT NULL, top TEXT NOT NULL, published_at TEXT, problem TEXT
 );
 CREATE INDEX problems ON files (problem) WHERE problem IS NOT NULL;
@@ -30,9 +35,10 @@ PRAGMA user_version = {VERSION};
 _FILLER = "\ue000 "
 """A word that no query can hold. Beside each document stands a row with as many of it as the document has words: FTS5
 gives no weight to a word in more than half of the rows, and documents asked for by common words would all be alike."""
+_KNOWN = "SELECT id, path, size, mtime_ns, ctime_ns FROM files"
 _ADD = """
-INSERT INTO files (path, size, mtime_ns, title, url, host, top, published_at, problem)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
+INSERT INTO files (path, size, mtime_ns, ctime_ns, title, url, host, top, published_at, problem)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
 """
 
 
@@ -41,15 +47,17 @@ class _NotOurs(sqlite3.DatabaseError):
 
 
 class FolderIndex:
-    """Keeps an index file up with a folder: new, changed and removed files, by path, size and time of writing.
+    """Keeps an index file up with a folder: new, changed and removed files, by path, size and times.
 
-    One process updates at a time, behind a lock beside the index; a damaged index, or one of another version, is
-    made anew. Files that cannot be read are noted with the reason.
+    One process updates at a time, behind a lock beside the index, and for about a minute at most: what was read is
+    kept, and the next update goes on. A damaged index, or one of another version, is made anew. Files that cannot
+    be read are noted with the reason.
     """
 
-    def __init__(self, folder: Path, index: Path) -> None:
+    def __init__(self, folder: Path, index: Path, longest_s: float = LONGEST_UPDATE_S) -> None:
         self._folder = folder
         self._index = index
+        self._longest_s = longest_s
 
     def open(self) -> sqlite3.Connection:
         """A connection to the index as it is."""
@@ -57,58 +65,59 @@ class FolderIndex:
         connection.execute("PRAGMA mmap_size = 1073741824")
         return connection
 
-    def update(self) -> None:
-        """Bring the index up to what the folder holds now."""
+    def update(self) -> int:
+        """Bring the index up to what the folder holds now; gives how many files are still to be read."""
         with self._locked():
             try:
-                self._update()
+                return self._update()
             except sqlite3.DatabaseError as error:
                 if not is_damage(error):
                     raise
                 self._discard()
-                self._update()
+                return self._update()
 
-    def rebuild(self) -> None:
+    def rebuild(self) -> int:
         """Make the index anew, whatever it looks like."""
         with self._locked():
             self._discard()
-            self._update()
+            return self._update()
 
     def _discard(self) -> None:
         for suffix in ("", "-wal", "-shm"):
             Path(f"{self._index}{suffix}").unlink(missing_ok=True)
 
-    def _update(self) -> None:
-        with closing(self.open()) as db:
+    def _update(self) -> int:
+        with closing(self.open()) as db, closing(DocumentReader()) as reader:
             _make_ready(db)
-            known = {
-                path: (id_, size, at)
-                for id_, path, size, at in db.execute("SELECT id, path, size, mtime_ns FROM files")
-            }
+            known = {path: (id_, SeenFile(*seen)) for id_, path, *seen in db.execute(_KNOWN)}
             seen = dict(walk(self._folder))
             gone = [path for path in known if path not in seen]
-            changed = [path for path, file in seen.items() if known.get(path, ())[1:] != (file.size, file.mtime_ns)]
-            for batch in _batches(sorted([*gone, *changed])):
+            stale = sorted(path for path, file in seen.items() if path not in known or known[path][1] != file)
+            with _transaction(db):
+                _forget(db, [known[path][0] for path in gone])
+            end, done = time.monotonic() + self._longest_s, 0
+            while done < len(stale) and (not done or time.monotonic() < end):
                 with _transaction(db):
-                    _forget(db, [known[path][0] for path in batch if path in known])
-                    for path in batch:
-                        if path in seen:
-                            self._add(db, path, seen[path])
-            if len(gone) + len(changed) > len(seen) / 4:
+                    for path in _until(min(end, time.monotonic() + _BATCH_S), stale[done : done + _BATCH]):
+                        _forget(db, [known[path][0]] if path in known else [])
+                        self._add(db, reader, path, seen[path])
+                        done += 1
+            if len(gone) + done > len(seen) / 4:
                 # After a large change the index lies in many pieces, and searches take twice as long.
                 db.execute("INSERT INTO texts (texts) VALUES ('optimize')")
+            return len(stale) - done
 
-    def _add(self, db: sqlite3.Connection, path: bytes, file: SeenFile) -> None:
+    def _add(self, db: sqlite3.Connection, reader: DocumentReader, path: bytes, file: SeenFile) -> None:
         name = os.fsdecode(path)
         problem, title, text, url, date = None, "", "", None, None
         try:
-            document = read_document(name, read_file(self._folder, path, file))
+            document = reader.read(name, read_file(self._folder, path, file))
             title, text, url, date = document.title, document.text, document.url, document.published_at
         except UnreadableFile as error:
             problem = str(error)
         top = name.partition("/")[0].lower() if "/" in name else ""
         place = (title, url or file_url(path), host_of(url or ""), top.encode(errors="replace").decode())
-        (id_,) = db.execute(_ADD, (path, file.size, file.mtime_ns, *place, date, problem)).fetchone()
+        (id_,) = db.execute(_ADD, (path, *astuple(file), *place, date, problem)).fetchone()
         if problem is None:
             rows = [(id_, title, text), (-id_, "", _FILLER * len(text.split()))]
             db.executemany("INSERT INTO texts (rowid, title, text) VALUES (?, ?, ?)", rows)
@@ -157,6 +166,9 @@ def _transaction(db: sqlite3.Connection) -> Generator[None]:
     db.execute("COMMIT")
 
 
-def _batches(paths: list[bytes]) -> Iterator[list[bytes]]:
-    """Few enough to be kept when the process ends before the last."""
-    return (paths[start : start + _BATCH] for start in range(0, len(paths), _BATCH))
+def _until(end: float, paths: list[bytes]) -> Iterator[bytes]:
+    """One path at least, and more while there is time: few enough that not much is lost when the process ends."""
+    for number, path in enumerate(paths):
+        if number and time.monotonic() >= end:
+            return
+        yield path

@@ -4,13 +4,14 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import JsonValue
 
 from three_tools.errors import ProviderDown
-from three_tools.search.folder_index import FolderIndex, is_damage
+from three_tools.search.folder_index import LONGEST_UPDATE_S, FolderIndex, is_damage
 from three_tools.search.hygiene import safe_hit
 from three_tools.search.local_query import Terms, Vocabulary
 from three_tools.search.near_duplicates import mark_duplicates
@@ -30,16 +31,25 @@ _REMEDY = "make the folder, or set PARTNER_DOCUMENTS to one, or TAVILY_API_KEY t
 class LocalFolderSearch:
     """Finds documents in a folder by their words, ranked by BM25 with the title counting fourfold.
 
-    Looks for changed files at the first search, and then when the last look is over five seconds old.
+    Looks for changed files at the first search, and then when the last look is over five seconds old; a look that
+    takes over a minute ends, says how many files it did not come to, and is gone on with by the next search.
     May be used by several threads; several processes may share the index.
     """
 
-    def __init__(self, folder: Path, index: Path, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        index: Path,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        longest_look_s: float = LONGEST_UPDATE_S,
+    ) -> None:
         self._folder = folder
         self._path = index
-        self._index = FolderIndex(folder, index)
+        self._index = FolderIndex(folder, index, longest_look_s)
         self._clock = clock
         self._looked_at: float | None = None
+        self._unread = 0
         self._reader: _Reader | None = None
         self._lock = threading.Lock()
 
@@ -64,18 +74,22 @@ class LocalFolderSearch:
             self._close_reader()
 
     def _search(self, query: SearchQuery) -> Found:
-        if self._looked_at is None or self._clock() - self._looked_at > REFRESH_S:
+        if self._unread or self._looked_at is None or self._clock() - self._looked_at > REFRESH_S:
             self._close_reader()
-            self._index.update()
+            self._unread = self._index.update()
             self._looked_at = self._clock()
         try:
-            return self._open_reader().search(query, self.name)
+            found = self._open_reader().search(query, self.name)
         except sqlite3.DatabaseError as error:
             if not is_damage(error):
                 raise
-        self._close_reader()
-        self._index.rebuild()
-        return self._open_reader().search(query, self.name)
+            self._close_reader()
+            self._unread = self._index.rebuild()
+            found = self._open_reader().search(query, self.name)
+        if not self._unread:
+            return found
+        said = f"{self._unread} files are new or changed and were not read yet; the next search goes on with them."
+        return replace(found, left_out=(said, *found.left_out))
 
     def _open_reader(self) -> "_Reader":
         if self._reader is None:
