@@ -5,12 +5,13 @@ import csv
 import io
 import os
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from three_tools.search.html_text import read_html
-from three_tools.search.hygiene import clean_date, web_url
+from three_tools.search.hygiene import TITLE_CHARS, clean_date, clean_line, web_url
 from three_tools.search.packed_text import UnreadableFile, read_docx, read_pdf
 
 FILE_BYTES = 50_000_000
@@ -45,8 +46,8 @@ def read_document(name: str, data: bytes) -> Document:
         raise
     except Exception as error:  # a parser may fail in any way on a file from anywhere: one file, not the folder
         raise UnreadableFile(f"not a readable {path.suffix} file ({type(error).__name__})") from None
-    text = document.text.encode(errors="replace").decode()[:TEXT_CHARS]
-    title = " ".join((document.title.strip() or path.stem).encode(errors="replace").decode().split())
+    text = unicodedata.normalize("NFC", document.text.encode(errors="replace").decode())[:TEXT_CHARS]
+    title = clean_line(document.title, TITLE_CHARS) or clean_line(path.stem, TITLE_CHARS)
     return Document(title or "untitled", text, document.url, document.published_at)
 
 

@@ -13,9 +13,10 @@ from three_tools.search.document_reader import DocumentReader
 from three_tools.search.folder_files import SeenFile, file_url, read_file, walk
 from three_tools.search.hygiene import host_of
 from three_tools.search.packed_text import UnreadableFile
+from three_tools.search.words import TOKENIZER, unparted
 
 VERSION = 2
-LONGEST_UPDATE_S = 60.0
+LONGEST_UPDATE_S = 120.0
 _BATCH = 500
 _BATCH_S = 2.0
 _BUSY_S = 60.0
@@ -27,7 +28,7 @@ CREATE TABLE files (
     title TEXT NOT NULL, url TEXT NOT NULL, host TEXT NOT NULL, top TEXT NOT NULL, published_at TEXT, problem TEXT
 );
 CREATE INDEX problems ON files (problem) WHERE problem IS NOT NULL;
-CREATE VIRTUAL TABLE texts USING fts5(title, text, tokenize = 'porter unicode61');
+CREATE VIRTUAL TABLE texts USING fts5(title, text, unparted, tokenize = '{TOKENIZER}');
 CREATE VIRTUAL TABLE words USING fts5vocab(texts, 'row');
 PRAGMA user_version = {VERSION};
 """
@@ -49,9 +50,9 @@ class _NotOurs(sqlite3.DatabaseError):
 class FolderIndex:
     """Keeps an index file up with a folder: new, changed and removed files, by path, size and times.
 
-    One process updates at a time, behind a lock beside the index, and for about a minute at most: what was read is
-    kept, and the next update goes on. A damaged index, or one of another version, is made anew. Files that cannot
-    be read are noted with the reason.
+    One process updates at a time, behind a lock beside the index, and for about two minutes at most: what was read
+    is kept, and the next update goes on. A damaged index, or one of another version, is made anew. Files that
+    cannot be read are noted with the reason.
     """
 
     def __init__(self, folder: Path, index: Path, longest_s: float = LONGEST_UPDATE_S) -> None:
@@ -119,8 +120,10 @@ class FolderIndex:
         place = (title, url or file_url(path), host_of(url or ""), top.encode(errors="replace").decode())
         (id_,) = db.execute(_ADD, (path, *astuple(file), *place, date, problem)).fetchone()
         if problem is None:
-            rows = [(id_, title, text), (-id_, "", _FILLER * len(text.split()))]
-            db.executemany("INSERT INTO texts (rowid, title, text) VALUES (?, ?, ?)", rows)
+            more = unparted(f"{title}\n{text}")
+            filler = _FILLER * (len(text.split()) + len(more.split()))
+            rows = [(id_, title, text, more), (-id_, "", filler, "")]
+            db.executemany("INSERT INTO texts (rowid, title, text, unparted) VALUES (?, ?, ?, ?)", rows)
 
     @contextmanager
     def _locked(self) -> Generator[None]:

@@ -22,7 +22,7 @@ MOST_RESULTS = 100
 REFRESH_S = 5.0
 _RANKED = """
 SELECT files.id, files.title, files.url, files.published_at, texts.rank FROM texts JOIN files ON files.id = texts.rowid
-WHERE texts MATCH :match AND texts.rank MATCH 'bm25(4.0, 1.0)' AND {condition} ORDER BY texts.rank LIMIT :top_k
+WHERE texts MATCH :match AND texts.rank MATCH 'bm25(4.0, 1.0, 1.0)' AND {condition} ORDER BY texts.rank LIMIT :top_k
 """
 _COUNTED = "SELECT count(*) FROM texts JOIN files ON files.id = texts.rowid WHERE texts MATCH :match AND {condition}"
 _REMEDY = "make the folder, or set PARTNER_DOCUMENTS to one, or TAVILY_API_KEY to search the web"
@@ -32,7 +32,7 @@ class LocalFolderSearch:
     """Finds documents in a folder by their words, ranked by BM25 with the title counting fourfold.
 
     Looks for changed files at the first search, and then when the last look is over five seconds old; a look that
-    takes over a minute ends, says how many files it did not come to, and is gone on with by the next search.
+    takes over two minutes ends, says how many files it did not come to, and is gone on with by the next search.
     May be used by several threads; several processes may share the index.
     """
 

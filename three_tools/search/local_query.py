@@ -1,9 +1,10 @@
 """A query as the index takes it: quoted terms, ranked over the documents that hold its rarest ones."""
 
-import re
 import sqlite3
 from dataclasses import dataclass
 from itertools import accumulate, takewhile
+
+from three_tools.search.words import TOKENIZER, plain, words_of
 
 MOST_TERMS = 32
 ENOUGH_ROWS = 500
@@ -13,7 +14,6 @@ COMMON = 0.85
 _SNIPPET_STEMS = 8
 _QUERY_CHARS = 10_000
 _REMEMBERED = 50_000
-_WORD = re.compile(r"\w+")
 _STOP_WORDS = """
 a about after all also an and any are as at be been but by can could did do does for from had has have he her his how i
 if in into is it its me more most my no not of on or our she should so some such than that the their them then there
@@ -61,7 +61,7 @@ class Vocabulary:
         self._documents: int = db.execute("SELECT count(*) FROM files WHERE problem IS NULL").fetchone()[0]
         self._known: dict[str, _Word] = {}
         self._tokenizer = sqlite3.connect(":memory:", check_same_thread=False)
-        self._tokenizer.execute("CREATE VIRTUAL TABLE asked USING fts5(word, tokenize = 'porter unicode61')")
+        self._tokenizer.execute(f"CREATE VIRTUAL TABLE asked USING fts5(word, tokenize = '{TOKENIZER}')")
         self._tokenizer.execute("CREATE VIRTUAL TABLE tokens USING fts5vocab(asked, 'instance')")
 
     def close(self) -> None:
@@ -69,7 +69,7 @@ class Vocabulary:
 
     def terms(self, query: str) -> Terms | None:
         """The terms of a query; None when no document holds any of them."""
-        words = _WORD.findall(query[:_QUERY_CHARS].lower())  # said twice, a word counts twice
+        words = list(words_of(query[:_QUERY_CHARS].lower()))  # said twice, a word counts twice
         informative = [word for word in words if word not in STOP_WORDS] or words
         if len(self._known) > _REMEMBERED:
             self._known.clear()
@@ -87,7 +87,8 @@ class Vocabulary:
     def _learn(self, words: list[str]) -> None:
         for word, tokens in self._tokenize(words).items():
             documents = min((self._documents_with(token) for token in tokens), default=0)
-            self._known[word] = _Word(word, _common_start(word, tokens[0] if tokens else word), documents)
+            start = _common_start(plain(word), tokens[0]) if len(tokens) == 1 else word
+            self._known[word] = _Word(word, start, documents)
 
     def _tokenize(self, words: list[str]) -> dict[str, list[str]]:
         tokens: dict[str, list[str]] = {word: [] for word in words}

@@ -1,18 +1,18 @@
 """Marks hits that say nearly the same as an earlier one: copies of one press release are one source, not five."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from three_tools.search.provider import Hit
+from three_tools.search.words import words_of
 
 SHINGLE_WORDS = 5
 ENOUGH = 0.5
 """The share of the shorter text's shingles that also stand in the other."""
 _SHORT_WORDS = 8
 _MOST_WORDS = 5_000
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def containment(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...
 
 
 def _look(hit: Hit) -> _Look:
-    words = tuple(_WORD.findall((hit.content or hit.snippet).lower())[:_MOST_WORDS])
+    words = tuple(islice(words_of((hit.content or hit.snippet).lower()), _MOST_WORDS))
     shingles = frozenset(zip(*(words[start:] for start in range(SHINGLE_WORDS)), strict=False))
     return _Look(hit.url, canonical_url(hit.url), words, shingles)
 

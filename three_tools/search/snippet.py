@@ -3,6 +3,8 @@
 import re
 from collections import Counter
 
+from three_tools.search.words import WORD_START, plain
+
 SNIPPET_CHARS = 320
 _MOST_PLACES = 2_000
 _MOST_CHARS = 500_000
@@ -23,12 +25,12 @@ def make_snippet(text: str, stems: tuple[str, ...]) -> str:
 
 
 def _places(text: str, stems: tuple[str, ...]) -> list[tuple[int, str]]:
-    """Where a word begins that begins so."""
+    """Where a word begins that begins so, with or without accents."""
     if not stems:
         return []
     longest_first = sorted(map(re.escape, stems), key=len, reverse=True)
-    pattern = re.compile(rf"\b(?:{'|'.join(longest_first)})", re.IGNORECASE)
-    found = pattern.finditer(text, 0, _MOST_CHARS)
+    pattern = re.compile(f"{WORD_START}(?:{'|'.join(longest_first)})", re.IGNORECASE)
+    found = pattern.finditer(plain(text[:_MOST_CHARS]))
     return [(match.start(), match[0].lower()) for match, _ in zip(found, range(_MOST_PLACES), strict=False)]
 
 

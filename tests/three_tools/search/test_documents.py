@@ -164,7 +164,8 @@ def test_what_cannot_be_read_has_a_reason(name: str, data: bytes, reason: str) -
 
 
 def test_a_long_text_is_cut() -> None:
-    """A text ends after two million characters."""
+    """A text ends after two million characters, and a title, as of a heading that is never closed, after 300."""
+    assert len(read_document("a.html", b"<h1>Tariffs" + b" and more" * 1000).title) == 300
     assert len(read_document("a.txt", b"x " * TEXT_CHARS).text) == TEXT_CHARS
 
 

@@ -44,6 +44,49 @@ def test_words_are_found_in_their_other_forms(shelves: Library) -> None:
     assert shelves.urls("pumping") == ["https://www.iea.org/pumps", "file:notes.txt"]
 
 
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("価格", "ja"),
+        ("ヒートポンプ", "ja"),
+        ("gdp", "ja"),
+        ("成長率", "ja"),
+        ("市场", "zh"),
+        ("가격", "ko"),
+        ("電力市場", None),
+    ],
+)
+def test_words_that_are_not_parted_are_found(library: Library, query: str, name: str | None) -> None:
+    """A Chinese, Japanese or Korean word is found inside its sentence, and its snippet is around it."""
+    library.write("ja.txt", "前文。" * 400 + "東京の電気の価格は上昇した。ヒートポンプとGDP成長率2026" + "後文。" * 400)
+    library.write("zh.txt", "热泵市场在2025年增长了百分之十四")
+    library.write("ko.txt", "전력 가격이 상승했다")
+    library.write("en.txt", "A market of heat pumps")
+    hits = library.search(query).hits
+    assert [hit.url for hit in hits] == ([f"file:{name}.txt"] if name else [])
+    for hit in hits:
+        assert query in hit.snippet.lower()
+
+
+def test_a_number_with_separators_is_one_number(library: Library) -> None:
+    """1,200 is not a 1 and a 200, and is found however its thousands are parted; lists of years are their years."""
+    library.write("a.txt", "Sold: 1,200 units at 3.50")
+    library.write("b.txt", "1 person had 200 ideas and 3 of 50 were sold in 2021")
+    library.write("c.txt", "verkauft: 1.200 Stück")
+    assert sorted(library.urls("1,200")) == ["file:a.txt", "file:c.txt"]
+    assert library.urls("$3.50") == ["file:a.txt"]
+    assert library.urls("2020,2021,2022") == ["file:b.txt"]
+
+
+@pytest.mark.parametrize("query", ["cafe", "café", "cafe\u0301", "CAFÉ", "creme", "viet", "việt", "elections"])
+def test_accents_and_endings_do_not_hide_the_hit(library: Library, query: str) -> None:
+    """With accents or without, composed or not, in another form: the word is found, and the snippet is around it."""
+    filler = "filler " * 200
+    library.write("a.txt", f"{filler}Le café, la cre\u0300me, việt nam: élection {filler}")
+    (hit,) = library.search(query).hits
+    assert "Le café, la crème, việt nam: élection" in hit.snippet
+
+
 def test_a_title_counts_for_more(library: Library) -> None:
     """A word in the title stands above the same word in the text."""
     library.write("a.md", "tariffs and words of other kinds")

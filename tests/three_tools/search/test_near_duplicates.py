@@ -76,6 +76,14 @@ def test_one_page_under_two_addresses_is_one(url: str) -> None:
     assert sources([first, Hit(url, "t", "Another text altogether.")]) == [None, first.url]
 
 
+def test_copies_without_spaces_are_alike() -> None:
+    """A copy of a Chinese or Japanese text within another page is found as one of an English text is."""
+    text = "経済産業省は月曜日に来年の夏にヒートポンプの補助金を終了すると発表した"
+    first, second = Hit("https://a.example/", "t", text), Hit("https://b.example/", "t", f"速報{text}と通信社は伝えた")
+    other = Hit("https://c.example/", "t", "東京電力の電気料金は来年も上昇すると予想されている")
+    assert sources([first, second, other]) == [None, first.url, None]
+
+
 @pytest.mark.parametrize(
     "url", ["https://a.example/x?id=2", "https://b.a.example/x", "https://a.example/X", "http://[::1"]
 )
