@@ -10,6 +10,7 @@ from dataclasses import astuple
 from pathlib import Path
 
 from three_tools.search.document_reader import DocumentReader
+from three_tools.search.domains import as_compared
 from three_tools.search.folder_files import SeenFile, file_url, read_file, walk
 from three_tools.search.hygiene import host_of
 from three_tools.search.packed_text import UnreadableFile
@@ -116,7 +117,7 @@ class FolderIndex:
             title, text, url, date = document.title, document.text, document.url, document.published_at
         except UnreadableFile as error:
             problem = str(error)
-        top = name.partition("/")[0].lower() if "/" in name else ""
+        top = as_compared(name.partition("/")[0]) if "/" in name else ""
         place = (title, url or file_url(path), host_of(url or ""), top.encode(errors="replace").decode())
         (id_,) = db.execute(_ADD, (path, *astuple(file), *place, date, problem)).fetchone()
         if problem is None:

@@ -7,6 +7,7 @@ from email.utils import parsedate_to_datetime
 from typing import cast
 from urllib.parse import urlsplit
 
+from three_tools.search.domains import as_compared
 from three_tools.search.provider import Hit
 
 TITLE_CHARS = 300
@@ -58,11 +59,11 @@ def web_url(value: object) -> str | None:
 
 
 def host_of(url: str) -> str:
-    """The host that an address names, in lower case; empty when it names none."""
+    """The host that an address names, as hosts are compared; empty when it names none."""
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018 -- a port that is no number raises here
-        return (parts.hostname or "").rstrip(".")
+        return as_compared(parts.hostname or "")
     except ValueError:
         return ""
 

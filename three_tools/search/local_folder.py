@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from three_tools.errors import ProviderDown
+from three_tools.search.domains import read_domains
 from three_tools.search.folder_index import LONGEST_UPDATE_S, FolderIndex, is_damage
 from three_tools.search.hygiene import safe_hit
 from three_tools.search.local_query import Terms, Vocabulary
@@ -115,10 +116,10 @@ class _Reader:
         self._db.close()
 
     def search(self, query: SearchQuery, provider: str) -> Found:
+        domains, days, given = _conditions(query)
         terms = self._vocabulary.terms(query.query)
         if terms is None:
             return Found(provider, (), {"terms": [], "results": []}, self._unread)
-        domains, days, given = _conditions(query)
         given["top_k"] = max(1, min(query.top_k, MOST_RESULTS))
         rows = self._rank(terms, f"{domains} AND {days}", given)
         hits: list[Hit] = []
@@ -149,9 +150,8 @@ def _conditions(query: SearchQuery) -> tuple[str, str, dict[str, Any]]:  # Any: 
     """SQL about domains, SQL about days, and the values of both."""
     given: dict[str, Any] = {}
     domains: list[str] = []
-    names = [domain.strip().lower().strip("./").encode(errors="replace").decode() for domain in query.allow_domains]
-    for place, name in enumerate(filter(None, names)):
-        given[f"domain{place}"] = f".{name}"
+    for place, name in enumerate(read_domains(query.allow_domains)):
+        given[f"domain{place}"] = f".{name}".encode(errors="replace").decode()
         ends = "substr('.' || files.{column}, -length(:domain{place})) = :domain{place}"
         domains += [ends.format(column=column, place=place) for column in ("host", "top")]
     days = ["files.published_at IS NOT NULL"] if query.since or query.until else []
@@ -159,7 +159,7 @@ def _conditions(query: SearchQuery) -> tuple[str, str, dict[str, Any]]:  # Any: 
         if day:
             days.append(f"substr(files.published_at, 1, 10) {sign} :{name}")
             given[name] = day.isoformat()
-    where = f"({' OR '.join(domains) or 'false'})" if query.allow_domains else "true"
+    where = f"({' OR '.join(domains)})" if domains else "true"
     return where, " AND ".join(days) or "true", given
 
 

@@ -15,7 +15,8 @@ class SearchQuery:
     top_k: int = 5
     include_page: bool = False
     allow_domains: tuple[str, ...] = ()
-    """Only these domains and what is beneath them; none: all. A local folder's domains are its top folders."""
+    """Only these domains and what is beneath them, as `read_domains` takes them; none: all. A local folder's domains
+    are its top folders and its documents' hosts."""
     since: date | None = None
     until: date | None = None
     """The last day that counts, itself included."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from three_tools.errors import QueryRefused
+from three_tools.search.domains import as_compared, read_domains
 from three_tools.search.hygiene import is_within
 from three_tools.search.provider import SearchQuery
 
@@ -74,13 +75,13 @@ def _shorten(words: str, said: list[str]) -> str:
 
 def _included(query: SearchQuery, said: list[str]) -> tuple[str, ...]:
     """`site:` narrows what is allowed, and never widens it."""
-    sites = _sites(query.query, "")
-    if not query.allow_domains:
+    sites, allowed = _sites(query.query, ""), read_domains(query.allow_domains)
+    if not allowed:
         return sites
-    inside = tuple(site for site in sites if is_within(site, query.allow_domains))
+    inside = tuple(site for site in sites if is_within(site, allowed))
     if outside := [site for site in sites if site not in inside]:
         said.append(f"{', '.join(outside)} is not among the allowed domains; site: was not followed there.")
-    return inside or query.allow_domains
+    return inside or allowed
 
 
 def _sites(text: str, sign: str) -> tuple[str, ...]:
@@ -89,7 +90,7 @@ def _sites(text: str, sign: str) -> tuple[str, ...]:
         for found in _SITE.finditer(text)
         if found[1] == sign
     ]
-    hosts = [name.partition("/")[0].strip(".,;") for name in named]
+    hosts = [as_compared(name.partition("/")[0].strip(".,;")) for name in named]
     return tuple(dict.fromkeys(host for host in hosts if host))
 
 
