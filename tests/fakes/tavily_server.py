@@ -3,10 +3,12 @@
 import gzip
 import json
 import threading
+import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain, repeat
 from typing import Any
 
 MEGABYTE = 1_000_000
@@ -24,6 +26,8 @@ class Scripted:
     """Close the connection without a word."""
     drip_headers: bool = False
     """Send a header that never ends, a byte at a time."""
+    wire: Callable[[], Iterator[bytes]] | None = None
+    """What is sent as it is, whether HTTP or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,21 @@ def redirected(url: str) -> Scripted:
 
 def gzip_bomb(size_mb: int) -> Scripted:
     return Scripted(body=gzip.compress(bytes(size_mb * MEGABYTE)), headers={"Content-Encoding": "gzip"})
+
+
+def deflate_bomb(size_mb: int) -> Scripted:
+    return Scripted(body=zlib.compress(bytes(size_mb * MEGABYTE)), headers={"Content-Encoding": "deflate"})
+
+
+def bomb_in_a_bomb(size_mb: int) -> Scripted:
+    """A few kilobytes, packed twice."""
+    body = gzip.compress(gzip.compress(bytes(size_mb * MEGABYTE)))
+    return Scripted(body=body, headers={"Content-Encoding": "gzip, gzip"})
+
+
+def on_the_wire(*pieces: bytes, then: bytes = b"") -> Scripted:
+    """These bytes, and then the same ones for ever."""
+    return Scripted(wire=lambda: chain(pieces, repeat(then) if then else ()))
 
 
 def large_page(size_mb: int) -> Scripted:
@@ -125,6 +144,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Endless: ")
             while not stopped.wait(0.01):
                 self.wfile.write(b"x")
+            return
+        if answer.wire:
+            self.close_connection = True
+            for piece in answer.wire():
+                self.wfile.write(piece)
             return
         self.send_response(answer.status)
         for name, value in answer.headers.items():

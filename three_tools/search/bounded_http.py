@@ -1,5 +1,6 @@
 """HTTP answers with an end: so many bytes when unpacked, so many seconds in all, and no redirect is followed."""
 
+import os
 import socket
 import threading
 from collections.abc import Mapping
@@ -8,6 +9,8 @@ from typing import Any
 import requests
 from requests.adapters import HTTPAdapter
 
+CONNECT_S = 10.0
+"""For each of a host's addresses, the deadline allowing: the timer has no connection to cut before there is one."""
 _CHUNK_BYTES = 1 << 16
 
 
@@ -54,8 +57,11 @@ class BoundedAdapter(HTTPAdapter):
         timer.daemon = True
         timer.start()
         try:
-            response = super().send(request, *given, **{**named, "stream": True})
+            times = (min(CONNECT_S, self._deadline_s), self._deadline_s)
+            response = super().send(request, *given, **{**named, "stream": True, "timeout": times})
             self._read(response, late)
+        except requests.ConnectTimeout:
+            raise requests.ConnectionError("nobody answers at the address") from None
         except requests.RequestException:
             if late.is_set():
                 raise requests.Timeout(f"no whole answer after {self._deadline_s:g} s") from None
@@ -98,10 +104,11 @@ class BoundedAdapter(HTTPAdapter):
 
 
 def open_session(adapter: BoundedAdapter, url: str, proxies: Mapping[str, str] | None) -> requests.Session:
-    """A session that trusts nothing of the environment but its proxies: a .netrc entry would replace the key."""
+    """A session that takes proxies and certificates from the environment: a .netrc entry would replace the key."""
     session = requests.Session()
     session.trust_env = False
     session.proxies.update(requests.utils.get_environ_proxies(url) if proxies is None else dict(proxies))
+    session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
     session.mount("https://", adapter)
     session.mount("http://", adapter)
     return session

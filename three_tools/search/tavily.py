@@ -18,13 +18,16 @@ ADDRESS = "https://api.tavily.com"
 MOST_BYTES = 64_000_000
 TRIES = 3
 LONGEST_WAIT_S = 20.0
+LEAST_S = 1.0
+"""With less time than this left it is not worth asking again."""
 
 
 class TavilySearch:
     """Asks Tavily, with a key only: without one its client would quietly use the public, keyless service.
 
-    Asks again when the service is busy or gone for a moment. The key is in no message, answer or repr.
-    `proxies` are those of the environment unless given; nothing else of the environment is trusted.
+    Asks again when the service is busy or gone for a moment; a search takes `timeout_s` at most with all its tries and
+    pauses. The key is in no message, answer or repr. `proxies` are those of the environment unless given; nothing
+    else of the environment is trusted but its certificates.
     """
 
     def __init__(
@@ -61,27 +64,31 @@ class TavilySearch:
         return Found(self.name, mark_duplicates(kept), raw, (*asked.left_out, *unusable, *said))
 
     def _ask(self, asked: TavilyQuery) -> dict[str, JsonValue]:
-        """Ask up to three times, with longer and longer pauses between."""
+        """Ask up to three times, with longer and longer pauses between, while there is time."""
+        left_s = self._timeout_s
         for attempt in range(TRIES):
-            answer = self._ask_once(asked, pause_s=2.0**attempt)
+            began = time.monotonic()
+            answer = self._ask_once(asked, left_s, pause_s=2.0**attempt)
             if not isinstance(answer, Failure):
                 return answer
+            left_s -= time.monotonic() - began
             last = attempt == TRIES - 1
-            if last or answer.wait_s is None or answer.wait_s > LONGEST_WAIT_S:
+            if last or answer.wait_s is None or answer.wait_s > min(LONGEST_WAIT_S, left_s - LEAST_S):
                 raise answer.error
             self._sleep(answer.wait_s)
+            left_s -= answer.wait_s
         raise AssertionError("unreachable: the last attempt returns or raises")
 
-    def _ask_once(self, asked: TavilyQuery, pause_s: float) -> dict[str, JsonValue] | Failure:
+    def _ask_once(self, asked: TavilyQuery, left_s: float, pause_s: float) -> dict[str, JsonValue] | Failure:
         from tavily import TavilyClient  # pyright: ignore[reportMissingTypeStubs] -- it ships none
 
         from three_tools.search.bounded_http import BoundedAdapter, open_session
 
-        adapter = BoundedAdapter(MOST_BYTES, self._timeout_s)
+        adapter = BoundedAdapter(MOST_BYTES, left_s)
         with open_session(adapter, self._base_url, self._proxies) as session:
             client: Any = TavilyClient(api_key=self._key, api_base_url=self._base_url, session=session)  # Any: untyped
             try:
-                answer = client.search(asked.query, timeout=self._timeout_s, **asked.parameters())
+                answer = client.search(asked.query, **asked.parameters())
                 return cast("dict[str, JsonValue]", self._plain(answer))
             except Exception as error:  # the client lets a dozen kinds through, of four libraries: all are judged
                 said = clean_line(str(error).replace(self._key, "***"), 200)

@@ -8,6 +8,7 @@ from three_tools.errors import BadKey, ProviderDown, QueryRefused, QuotaSpent, S
 
 KEY_REMEDY = "check TAVILY_API_KEY; `partner config` shows where it comes from"
 _DOWN_REMEDY = "try again later, or search your own documents: set PARTNER_DOCUMENTS to their folder"
+_TLS_REMEDY = "behind a proxy that reads along, set REQUESTS_CA_BUNDLE to the file with its certificate"
 _QUOTA_REMEDY = "raise the plan's limit at Tavily, use another key, or set PARTNER_DOCUMENTS to a folder of documents"
 _QUERY_REMEDY = "ask in other words: shorter, without operators"
 _SPENT = ("plan", "usage limit", "quota", "credit")
@@ -55,6 +56,10 @@ def of_error(error: Exception, timeout_s: float, pause_s: float) -> Failure:
         return _down(f"Tavily's answer is too large: {error}")
     if isinstance(error, errors.TimeoutError | requests.Timeout):
         return _down(f"Tavily was too slow: no whole answer after {timeout_s:g} s")
+    if isinstance(error, requests.exceptions.SSLError):
+        return Failure(
+            ProviderDown("no secure connection to Tavily: its certificate is not one known here", _TLS_REMEDY)
+        )
     if isinstance(error, requests.ConnectionError):
         return Failure(ProviderDown("no connection to Tavily, or it broke off", _DOWN_REMEDY), pause_s)
     return _down(f"Tavily's answer cannot be read ({type(error).__name__})")

@@ -1,10 +1,13 @@
-"""A folder of documents: an empty one, and one with three documents."""
+"""A folder of documents, empty or with three documents, and a service to ask."""
 
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
+from fakes.asker import Asker
 from fakes.library import Library
+from fakes.tavily_server import tavily_server
 
 
 @pytest.fixture
@@ -21,3 +24,9 @@ def shelves(library: Library) -> Library:
     )
     library.write("notes.txt", "Our own notes on gas and heat pumps, undated.")
     return library
+
+
+@pytest.fixture
+def tavily() -> Generator[Asker]:
+    with tavily_server() as server:
+        yield Asker(server)
