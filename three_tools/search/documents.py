@@ -19,6 +19,7 @@ TEXT_CHARS = 2_000_000
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"^(title|url|date|published_at)[ \t]*:[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$|^(\S[^\n]*)\n={3,}[ \t]*$", re.MULTILINE)
+_CHARSET = re.compile(rb"<meta[^>]{1,200}charset\s*=\s*[\"']?(?!utf-)([\w-]{1,40})", re.IGNORECASE)
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
@@ -80,9 +81,20 @@ def _read_text(data: bytes) -> Document:
 
 
 def _read_html(data: bytes) -> Document:
-    page = read_html(decode(data))
+    page = read_html(_decode_page(data))
     date = next((date for date in map(clean_date, page.dates) if date), None)
     return Document(page.title or page.heading, page.text, web_url(page.canonical), date)
+
+
+def _decode_page(data: bytes) -> str:
+    """In the encoding that a page names in its head, when it is older than UTF-8 and is one."""
+    named = _CHARSET.search(data, 0, 2_000)
+    if named and not data.startswith(tuple(_BYTE_ORDER_MARKS)):
+        try:
+            return data.decode(named[1].decode(), errors="replace")
+        except LookupError:
+            return decode(data)
+    return decode(data)
 
 
 def _read_csv(data: bytes) -> Document:

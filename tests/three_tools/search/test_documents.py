@@ -107,6 +107,25 @@ def test_a_page_without_a_title_is_named_by_its_heading() -> None:
     assert (document.title, document.published_at) == ("First", "2026-03-02")
 
 
+@pytest.mark.parametrize(
+    ("head", "encoding", "text"),
+    [
+        ("<meta charset=shift_jis>", "shift_jis", "電気の価格"),
+        ("<meta http-equiv='Content-Type' content='text/html; charset=windows-1251'>", "cp1251", "цены на газ"),
+        ("<meta charset='GBK'>", "gbk", "热泵市场"),
+        ("<meta charset=utf-8>", "utf-8", "Größe"),
+        ("<meta charset=utf-8>", "utf-16", "Größe"),
+        ("<meta charset=utf-8>", "cp1252", "Größe"),
+        ("<meta charset=utf-16>", "utf-8", "Größe"),
+        ("<meta charset=no-such>", "utf-8", "Größe"),
+        ("<meta charset=zlib>", "utf-8", "Größe"),
+    ],
+)
+def test_a_page_is_read_in_the_encoding_it_names(head: str, encoding: str, text: str) -> None:
+    """A page that names its encoding is read so, unless its first bytes say otherwise or there is no such encoding."""
+    assert read_document("a.html", f"<html>{head}<p>{text}".encode(encoding)).text == text
+
+
 def test_a_pdf_is_its_text() -> None:
     """A PDF gives its words and its title; when it was made is no publication date."""
     document = read_document("a.pdf", pdf("Heat pumps sold well", "Annual report"))
