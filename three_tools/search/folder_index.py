@@ -165,7 +165,8 @@ def _transaction(db: sqlite3.Connection) -> Generator[None]:
     try:
         yield
     except BaseException:
-        db.execute("ROLLBACK")
+        if db.in_transaction:  # a full disk has rolled it back already
+            db.execute("ROLLBACK")
         raise
     db.execute("COMMIT")
 

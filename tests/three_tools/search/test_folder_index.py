@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import resource
 import signal
 import sqlite3
 from collections.abc import Callable
@@ -143,6 +144,21 @@ def test_an_index_that_cannot_be_written_says_so(library: Library) -> None:
     library.index.parent.parent.write_text("a file")
     with pytest.raises(ProviderDown, match="may you write"):
         library.search("x")
+
+
+def test_a_full_disk_says_so(library: Library) -> None:
+    """An index that finds no room is reported with the cause, and goes on when there is room."""
+    for number in range(50):
+        library.write(f"{number}.txt", " ".join(f"tariff{number}word{word}" for word in range(2000)))
+    room, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, room[1]))
+        with pytest.raises(ProviderDown, match=r"(full|disk I/O error)[^$]*is there room"):
+            library.search("tariff7word1")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, room)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert library.urls("tariff7word1") == ["file:7.txt"]
 
 
 def overwrite(index: Path) -> None:
