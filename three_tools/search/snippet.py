@@ -29,7 +29,8 @@ def _places(text: str, stems: tuple[str, ...]) -> list[tuple[int, str]]:
     if not stems:
         return []
     longest_first = sorted(map(re.escape, stems), key=len, reverse=True)
-    pattern = re.compile(f"{WORD_START}(?:{'|'.join(longest_first)})", re.IGNORECASE)
+    start = r"\b" if text.isascii() else WORD_START  # the first is several times as fast
+    pattern = re.compile(f"{start}(?:{'|'.join(longest_first)})", re.IGNORECASE)
     found = pattern.finditer(plain(text[:_MOST_CHARS]))
     return [(match.start(), match[0].lower()) for match, _ in zip(found, range(_MOST_PLACES), strict=False)]
 

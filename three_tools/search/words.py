@@ -12,6 +12,7 @@ WORD_START = rf"(?<![^\W{_CJK}])"
 """Also a place within Chinese and its like, or after it."""
 _NUMBER = r"[0-9]{1,3}(?:[.,][0-9]{1,3})+(?!\w)"
 _WORD = re.compile(rf"{_NUMBER}|[{_CJK}]+|[^\W{_CJK}]+")
+_ASCII_WORD = re.compile(rf"{_NUMBER}|\w+")
 _RUN = re.compile(r"\w+")
 _HAS_CJK = re.compile(f"[{_CJK}]")
 _ACCENTED = (*range(0xC0, 0x250), *range(0x1E00, 0x1F00))
@@ -19,6 +20,9 @@ _ACCENTED = (*range(0xC0, 0x250), *range(0x1E00, 0x1F00))
 
 def words_of(text: str) -> Iterator[str]:
     """Words, numbers with their separators, and Chinese, Japanese and Korean, which part no words, in pairs."""
+    if text.isascii():  # several times as fast
+        yield from _ASCII_WORD.findall(text)
+        return
     for word in _WORD.findall(text):
         if len(word) > 2 and _HAS_CJK.match(word):
             yield from map("".join, pairwise(word))
