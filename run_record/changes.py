@@ -51,10 +51,11 @@ class ChangeDetector:
 
     def look(self, state: RunState, paths: frozenset[str] | None = None) -> Sighting:
         """See what is there now, everywhere or at a few paths, and store what the record does not have yet."""
+        after_step = len(state.steps)  # before the scan: what is recorded during it is newer than what it finds
         found = self._workspace.scan() if paths is None else self._workspace.scan_paths(paths)
         if paths is None:
             self._known.forget_all_but(found.files)
-        seen = Sighting(len(state.steps), paths, set(found.files), {}, dict(found.skipped))
+        seen = Sighting(after_step, paths, set(found.files), {}, dict(found.skipped))
         recorded_files, content = state.files, self._known.content
         for path, signature in found.files.items():
             recorded = recorded_files.get(path)

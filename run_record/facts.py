@@ -52,7 +52,7 @@ class StepDone(Frozen):
     stderr: str = Field(default="", description="The end of what a cell printed on stderr.")
     killed_processes: int = Field(default=0, description="Processes that a cell left behind and that were ended.", ge=0)
     results: int | None = Field(default=None, description="How many results a search brought.", ge=0)
-    citations: str = Field(default="", description="The file that these results can be cited from.")
+    citations: Artifact | None = Field(default=None, description="The file to cite these results from, as written.")
     expects: dict[str, JsonValue] = Field(
         default_factory=dict, description="What was expected of it, as the Evaluator reads it."
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from run_record.artifact import Artifact
 from run_record.artifact_index import bring_up_index
 from run_record.cel.cel_file import CEL, CelFile
 from run_record.cel.cel_text import CelText, Edit
@@ -48,7 +49,7 @@ class Call:
     stderr: str = ""
     killed_processes: int = 0
     results: int | None = None
-    citations: str = ""
+    citations: Artifact | None = None
     expects: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
 
 
@@ -85,8 +86,7 @@ class RunRecord:
 
     def look(self, paths: Iterable[str] | None = None) -> Sighting:
         """What lies in the workspace now, or at a few paths of it, every byte of it in the object store."""
-        with self._held():
-            self.require_open()
+        self.require_open()
         # Reading and storing may take long, so the journal is not held meanwhile.
         return self._detector.look(self.state, None if paths is None else frozenset(paths))
 
@@ -97,7 +97,7 @@ class RunRecord:
         """
         seen = seen or self.look()
         with self._held() as journal:
-            self.require_open()
+            self._require_open()
             found = changes(seen, self.state)
             done = StepDone(
                 step=self.state.next_step,
@@ -113,7 +113,7 @@ class RunRecord:
     def record_evaluation(self, evaluation: StepEvaluated) -> None:
         """Record what the Evaluator said of a step."""
         with self._held() as journal:
-            self.require_open()
+            self._require_open()
             self.state.step(evaluation.step)
             self._append(journal, evaluation)
 
@@ -130,15 +130,24 @@ class RunRecord:
     def close(self, state: EndState, reason: str = "") -> None:
         """End the run: nothing but notes can follow."""
         with self._held() as journal:
-            self.require_open()
+            self._require_open()
             if self.state.pending:
                 steps = ", ".join(map(str, self.state.pending))
                 raise StepsPending(f"steps {steps} have no evaluation yet", "evaluate them, then close the run")
             self._append(journal, RunClosed(state=state, reason=reason))
             bring_up_index(self.folder, self.state)
 
+    def catch_up(self) -> None:
+        """Take in what other processes recorded meanwhile."""
+        with self._held():
+            return
+
     def require_open(self) -> None:
-        """Refuse whatever a closed run does not take."""
+        """Refuse whatever a closed run does not take, whoever closed it."""
+        self.catch_up()
+        self._require_open()
+
+    def _require_open(self) -> None:
         if self.state.closed:
             raise RunIsClosed(
                 f"run {self.state.opened.run_id} is closed ({self.state.closed.state})",

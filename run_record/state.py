@@ -30,7 +30,8 @@ class RunState:
     """Folded from the journal, entry by entry; each takes the same time however long the run is.
 
     `files` is what the run has now, `touched` the last step that made or removed each path, `pending`
-    the steps without an evaluation, `unjudged` those and the ones that could not be evaluated.
+    the steps without an evaluation, `unjudged` those and the ones that could not be evaluated, `citations`
+    the files to cite from, as searches wrote them.
     """
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
@@ -41,6 +42,7 @@ class RunState:
         self.files: dict[str, File] = {}
         self.touched: dict[str, int] = {}
         self.skipped: dict[str, str] = {}
+        self.citations: set[Artifact] = set()
         self.pending: dict[int, Step] = {}
         self.unjudged: dict[int, Step] = {}
         self.notes: list[tuple[str, NoteAdded]] = []
@@ -74,6 +76,8 @@ class RunState:
             self.files.pop(path, None)
             self.touched[path] = step.done.step
         self.skipped.update(step.done.skipped)
+        if step.done.citations is not None:
+            self.citations.add(step.done.citations)
 
     def _absorb_evaluation(self, step: Step, evaluation: StepEvaluated) -> None:
         step.evaluation = evaluation

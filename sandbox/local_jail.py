@@ -12,7 +12,7 @@ from pathlib import Path
 from sandbox.backend import OnOutput
 from sandbox.cell import Cell, CellError, CellResult, HostStatus, Limits, Output, SessionInfo, SessionSpec, Touched
 from sandbox.environment import find_environment
-from sandbox.errors import SandboxFailed, UnfitWorkDirectory
+from sandbox.errors import SandboxFailed, SessionIsGone, UnfitWorkDirectory
 from sandbox.frames import STDOUT, Message
 from sandbox.host_link import HostLink, HostSettings, ask
 
@@ -109,6 +109,8 @@ class JailSession:
             "limits": {"timeout_s": cell.timeout_s} if cell.timeout_s is not None else {},
         }
         with self._lock:
+            if _has_hung_up(self._connection):  # nothing of the cell was sent, so nothing of it was run
+                raise SessionIsGone(f"the host of session {self.info.name} has ended", "open it again")
             return _run(self._connection, request, on_output)
 
     def interrupt(self) -> bool:
@@ -132,6 +134,15 @@ class JailSession:
             return {}
         with connection:
             return ask(connection, request)
+
+
+def _has_hung_up(connection: socket.socket) -> bool:
+    try:
+        return not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 
 
 class _Outputs:

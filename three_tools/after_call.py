@@ -6,7 +6,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from run_record import Artifact, Call, RunRecord, RunState, StepDone, StepEvaluated
-from three_tools.browser_search import BROWSER_SEARCH, CITATIONS
+from run_record.errors import RunIsClosed
+from three_tools.browser_search import CITATIONS
 from three_tools.evaluator import Evaluator, Expectations, JudgedStep
 from three_tools.outcome import Outcome, Refusal
 from three_tools.tool import Report
@@ -38,13 +39,13 @@ class Recorded:
 
 def record_call(record: RunRecord, outcome: Outcome, ask: Ask) -> StepDone | None:
     """Record a call that has ended, with every file that came of it; a closed run is read without leaving a trace."""
-    if record.state.closed:
-        return None
     report = outcome.report
-    seen = report.seen or (
-        None if report.paths is None and _may_touch_files(outcome) else record.look(report.paths or ())
-    )
-    return record.record_step(_call(outcome, ask), seen)
+    anywhere = report.has_begun and report.paths is None
+    try:
+        seen = report.seen or record.look(None if anywhere else report.paths or ())
+        return record.record_step(_call(outcome, ask), seen)
+    except RunIsClosed:
+        return None
 
 
 def judge_step(record: RunRecord, evaluator: Evaluator, done: StepDone) -> StepEvaluated:
@@ -54,11 +55,6 @@ def judge_step(record: RunRecord, evaluator: Evaluator, done: StepDone) -> StepE
     if evaluation != earlier:
         record.record_evaluation(evaluation)
     return evaluation
-
-
-def _may_touch_files(outcome: Outcome) -> bool:
-    """A call that was refused at the door touched nothing."""
-    return outcome.refusal is None or outcome.refusal.code in ("timeout", "cancelled", "failed")
 
 
 def _call(outcome: Outcome, ask: Ask) -> Call:
@@ -105,18 +101,19 @@ def _judged(record: RunRecord, done: StepDone) -> JudgedStep:
         artifacts=done.artifacts,
         files=_files(record.state, done.step),
         results=done.results,
-        citations=(done.citations,) if done.citations else (),
+        citations=(done.citations.path,) if done.citations else (),
+        has_searched=bool(record.state.citations),
         killed_processes=done.killed_processes,
         skipped=done.skipped,
     )
 
 
 def _files(state: RunState, number: int) -> dict[str, Artifact]:
-    """The run's files after a step; of what lies among the citations, only what a search wrote vouches for a source."""
+    """The run's files after a step; of what lies among the citations, only what is as a search wrote it is evidence."""
     return {
         path: file.artifact
         for path, file in state.files_after(number).items()
-        if not path.startswith(f"{CITATIONS}/") or state.step(file.step).done.tool == BROWSER_SEARCH.name
+        if not path.startswith(f"{CITATIONS}/") or file.artifact in state.citations
     }
 
 

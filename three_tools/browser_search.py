@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from run_record import RunRecord
+from run_record import Artifact, RunRecord
 from run_record.clock import timestamp
 from three_tools.contracts import BrowserSearchArgs, BrowserSearchResult, SearchResult
 from three_tools.errors import CallRefused
@@ -32,8 +32,8 @@ def search(call: ToolCall, args: BrowserSearchArgs) -> BrowserSearchResult:
     found = bench.search.search(_query(args, bench.record))
     citations = _citations(args, found, bench.record)
     citations_id = sha256(_json(citations)).hexdigest()[:16]
-    raw, report.citations = _keep(bench, citations_id, citations, args, found)
-    report.paths = frozenset((raw, report.citations))
+    report.paths = frozenset((f"{RAW}/{citations_id}.json", f"{CITATIONS}/{citations_id}.json"))
+    report.citations = _keep(bench, citations_id, citations, args, found)
     report.results = len(found.hits)
     _tell(call, found)
     return BrowserSearchResult(results=tuple(map(_result, found.hits)), citations_id=citations_id)
@@ -91,17 +91,16 @@ def _domain(url: str) -> str:
 
 def _keep(
     bench: Bench, citations_id: str, citations: dict[str, JsonValue], args: BrowserSearchArgs, found: Found
-) -> tuple[str, str]:
-    paths = f"{RAW}/{citations_id}.json", f"{CITATIONS}/{citations_id}.json"
+) -> Artifact:
     raw: JsonValue = {
         "retrieved_at": timestamp(bench.home.clock()),
         "provider": found.provider,
         "query": _salient(args),
         "response": found.raw,
     }
-    bench.record.workspace.write(paths[0], _json(raw))
-    bench.record.workspace.write(paths[1], _json({"citations_id": citations_id, **citations}))
-    return paths
+    bench.record.workspace.write(f"{RAW}/{citations_id}.json", _json(raw))
+    content = _json({"citations_id": citations_id, **citations})
+    return bench.record.workspace.write(f"{CITATIONS}/{citations_id}.json", content)
 
 
 def _json(value: JsonValue) -> bytes:

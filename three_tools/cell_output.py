@@ -3,12 +3,14 @@
 import base64
 import binascii
 import hashlib
+import json
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
 from run_record import Workspace
+from run_record.errors import CallerError
 from sandbox import Captured, CellResult, Output
 from three_tools.contracts import Display, ImageDisplay, JsonDisplay, TableDisplay, TextDisplay
 
@@ -72,10 +74,11 @@ def _display(output: Output, workspace: Workspace, shown: CellOutput) -> Display
         if isinstance(picture := data.get(media_type), str):
             return _saved_picture(picture, media_type, suffix, workspace, shown)
     if "application/json" in data:
-        with suppress(ValidationError):
+        with suppress(ValueError):  # a ValidationError is one; so is what json says of NaN, which is no JSON
+            json.dumps(data["application/json"], allow_nan=False)
             return JsonDisplay(value=data["application/json"])
     text = data.get("text/plain") or data.get("text/markdown") or data.get("text/html") or ""
-    return TextDisplay(text=_cut(str(text), "")[0])
+    return TextDisplay(text=_cut(str(text), ""))
 
 
 def _saved_picture(data: str, media_type: str, suffix: str, workspace: Workspace, shown: CellOutput) -> Display:
@@ -85,9 +88,19 @@ def _saved_picture(data: str, media_type: str, suffix: str, workspace: Workspace
         return TextDisplay(text=f"a display of {media_type} that is not base64")
     # Named by its content: the same figure has the same name in every run.
     path = f"displays/{hashlib.sha256(content).hexdigest()[:16]}.{suffix}"
-    workspace.write(path, content)
-    shown.saved.append(path)
+    if problem := _save(path, content, workspace, shown):
+        return TextDisplay(text=f"a display of {media_type} that could not be saved: {problem}")
     return ImageDisplay(path=path, media_type=media_type)
+
+
+def _save(path: str, content: bytes, workspace: Workspace, shown: CellOutput) -> str:
+    """Why it could not be saved: a cell may have put something in the way."""
+    try:
+        workspace.write(path, content)
+    except CallerError as error:
+        return error.problem
+    shown.saved.append(path)
+    return ""
 
 
 def _in_words(display: Display) -> str:
@@ -112,16 +125,16 @@ def _bounded(name: str, text: str, captured: Captured, workspace: Workspace, sho
         return f"{text}\n… {beyond[2:]} …\n" if beyond else text
     digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
     path = f"output/{digest}.{name}.txt"
-    workspace.write(path, text.encode(errors="replace"))
-    shown.saved.append(path)
+    if problem := _save(path, text.encode(errors="replace"), workspace, shown):
+        return _cut(text, f"; it could not be saved: {problem}{beyond}")
     kept = "what was captured" if beyond else "all of it"
-    return _cut(text, f"; {kept} is in {path}{beyond}")[0]
+    return _cut(text, f"; {kept} is in {path}{beyond}")
 
 
-def _cut(text: str, where: str) -> tuple[str, int]:
-    """The text's beginning and end, with a marker between them; and how many characters are left out."""
+def _cut(text: str, where: str) -> str:
+    """The text's beginning and end, with a marker between them."""
     left_out = len(text) - LONGEST_STREAM
     if left_out <= 0:
-        return text, 0
+        return text
     half = LONGEST_STREAM // 2
-    return f"{text[:half]}\n… {left_out:,} characters left out here{where} …\n{text[-half:]}", left_out
+    return f"{text[:half]}\n… {left_out:,} characters left out here{where} …\n{text[-half:]}"

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from run_record import Frozen
+from three_tools.errors import RegistrationError
 
 THREE_TOOLS = frozenset({"sandbox.exec", "browser.search", "tmp.write", "tmp.read", "tmp.list", "tmp.delete"})
 _MEMORY_NODES = frozenset({"memory_node_read", "memory_node_write"})
@@ -24,7 +25,9 @@ class AgentDescriptor(Frozen):
         description="What sort of caller it is."
     )
     name: str = Field(default="", description="What it is called.")
-    role: str = Field(default="", description="What an agent is for: memory-agent, memory-search, architect, …")
+    role: Literal["", "architect", "memory-agent", "memory-search"] = Field(
+        default="", description="What an agent is for. A role that is not here is refused: it would be a primary agent."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,12 @@ class Profile:
     """By kind of touch, the beginnings of names that are within reach; a kind that is not here is unlimited."""
     replaces_prompt: bool = False
     """Whether its prompt stands instead of the usual sections."""
+
+    def __post_init__(self) -> None:
+        for prefix in self.scopes.get("tmp", ()):
+            if not prefix.endswith("/"):
+                problem = f"the profile {self.name} reaches what begins with '{prefix}', in whatever folder that is"
+                raise RegistrationError(problem, f"name the folder: '{prefix}/'")
 
     def allows(self, tool: str) -> bool:
         return self.allowlist is None or tool in self.allowlist

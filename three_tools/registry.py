@@ -69,8 +69,12 @@ class Registry:
 
     def name_of(self, spelling: str) -> str:
         """The canonical name; of an unknown tool, what it was called by, fit to be shown."""
-        tool = self._spellings.get(spelling)
-        return tool.name if tool else printable(spelling[:_SHOWN])
+        tool = self._find(spelling)
+        return tool.name if tool else printable(str(spelling)[:_SHOWN]) or "(no name)"
+
+    def _find(self, spelling: object) -> Tool | None:
+        """Names come from programs that are not type-checked."""
+        return self._spellings.get(spelling) if isinstance(spelling, str) else None
 
     def execute(
         self, context: Context, name: str, arguments: object, bench: Bench | None = None, report: Report | None = None
@@ -82,9 +86,10 @@ class Registry:
         started = time.perf_counter()
         report = report or Report()
         try:
-            tool = self._guard(context, name)
+            tool = self.guard(context, name)
             given = _validated(tool, arguments)
             _require_in_scope(self._profile(context), tool.touches(given))
+            report.has_begun = True
             result = self._run(tool, ToolCall(context, bench, report), given)
         except (CallRefused, SearchError, CallerError, SandboxCallerError) as error:
             refusal = Refusal(_code_of(error), error.problem, error.remedy)
@@ -94,8 +99,9 @@ class Registry:
         seconds = time.perf_counter() - started
         return Outcome(tool=tool.name, ok=tool.is_ok(result), result=result, report=report, seconds=seconds)
 
-    def _guard(self, context: Context, name: str) -> Tool:
-        tool = self._spellings.get(name)
+    def guard(self, context: Context, name: str) -> Tool:
+        """The tool of that name, if there is one and this caller may run it."""
+        tool = self._find(name)
         if tool is None:
             known = ", ".join(sorted(tool.name for tool in self.list_tools_for(context)))
             raise CallRefused("unknown_tool", f"there is no tool '{self.name_of(name)}'", f"there is: {known}")
@@ -118,8 +124,8 @@ class Registry:
             raise CallRefused(
                 "timeout", f"{tool.name} was still at work after {tool.timeout_s:g} s", "ask for less"
             ) from None
-        # A model of the right class was validated when it was made.
-        return result if isinstance(result, tool.result) else tool.result.model_validate(result)
+        # A model of that very class was validated when it was made; another could carry more than the contract has.
+        return result if type(result) is tool.result else tool.result.model_validate(_as_plain(result))
 
 
 @lru_cache(maxsize=1024)
@@ -134,6 +140,10 @@ def _is_visible(tool: Tool, context: Context) -> bool:
         return bool(tool.visible_by_default(context))
     except Exception:  # whoever cannot say that it may be shown hides it
         return False
+
+
+def _as_plain(result: object) -> object:
+    return result.model_dump() if isinstance(result, BaseModel) else result
 
 
 def _validated(tool: Tool, arguments: object) -> BaseModel:
@@ -172,12 +182,19 @@ def _problems(tool: Tool, error: ValidationError) -> str:
     """What is wrong, field by field; the value itself only when it is short."""
     shown: list[str] = []
     for one in error.errors(include_url=False, include_context=False)[:3]:
-        where = ".".join(map(str, one["loc"]))
-        value = repr(one["input"]) if isinstance(one["input"], str | int | float | bool | None) else ""
-        got = f" (got {printable(value)})" if value and len(value) <= _SHOWN and one["type"] != "missing" else ""
+        where = printable(".".join(map(str, one["loc"]))[:_SHOWN])
+        got = "" if one["type"] == "missing" else _got(one["input"])
         shown.append(f"{where}: {one['msg']}{got}" if where else f"{one['msg']}")
     more = f" and {error.error_count() - 3} more" if error.error_count() > 3 else ""
     return f"{tool.name} does not take these arguments: {'; '.join(shown)}{more}"
+
+
+def _got(value: object) -> str:
+    """The value itself, when it is short."""
+    if isinstance(value, str):
+        return f" (got {printable(repr(value))})" if len(value) < _SHOWN else ""
+    is_short = value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) <= _MOST_NUMBER)
+    return f" (got {value!r})" if is_short else ""
 
 
 def _require_in_scope(profile: Profile, touches: Iterable[Touch]) -> None:

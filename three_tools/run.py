@@ -7,9 +7,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 
 from run_record import Home, ObjectStore, Question, RunId, RunRecord, StepDone, StepEvaluated, Workspace, lease
+from run_record.changes import changes
 from run_record.clock import Clock
 from run_record.errors import MachineRefused, RunRecordError
 from run_record.facts import EndState
+from run_record.plain_text import printable
 from sandbox import (
     Backend,
     Cell,
@@ -62,13 +64,16 @@ class Run:
     them is the registry's business; what is written down of a call, after_call's.
     """
 
-    def __init__(self, home: Home, record: RunRecord, equipment: Equipment, caller: Context) -> None:
+    def __init__(
+        self, home: Home, record: RunRecord, equipment: Equipment, caller: Context, *, is_runner: bool = True
+    ) -> None:
         self.home = home
         self.record = record
         self.caller = caller
         self.on_output: OnOutput | None = None
         """Told what cells print, as they print it."""
         self._equipment = equipment
+        self._is_runner = is_runner
         self._lock = threading.Lock()
         self._backend: Backend | None = None
         self._search: SearchProvider | None = None
@@ -132,6 +137,7 @@ class Run:
 
     def context(self) -> RunContext:
         """The record, parsed back: where each artifact lives, which steps passed, what is next."""
+        self.record.catch_up()
         return run_context(self.record)
 
     def call(self, tool: str, arguments: object, ask: Ask | None = None) -> Recorded:
@@ -150,10 +156,11 @@ class Run:
     def execute(self, tool: str, arguments: object, ask: Ask | None = None, report: Report | None = None) -> Outcome:
         """The first half of a call: guarded and run, nothing recorded."""
         try:
+            self.registry.guard(self.caller, tool)
             self._require_ready(ask.needs if ask else ())
         except CallRefused as error:
             refusal = Refusal(error.code, error.problem, error.remedy)
-            return Outcome(tool=self.registry.name_of(tool), ok=False, refusal=refusal)
+            return Outcome(tool=self.registry.name_of(tool), ok=False, refusal=refusal, report=report or Report())
         return self.registry.execute(self.caller, tool, arguments, self, report)
 
     def record_outcome(self, outcome: Outcome, ask: Ask | None = None) -> Recorded:
@@ -161,6 +168,8 @@ class Run:
         return self._judged(outcome, record_call(self.record, outcome, ask or Ask()))
 
     def run_cell(self, cell: Cell, report: Report) -> CellResult:
+        if not self._is_runner:
+            raise CallRefused("conflict", "only who holds the run may run cells", "join it as its runner")
         return self.session.run(cell, report, self.on_output)
 
     def cancel(self) -> None:
@@ -173,11 +182,25 @@ class Run:
             judge_step(self.record, self.evaluator, step.done)
 
     def end(self, state: EndState, reason: str = "") -> None:
-        """Close the run: every step judged or marked as not evaluated, the session ended, the record closed."""
+        """Close the run: session ended, what nobody recorded found, every step judged or marked, record closed."""
+        self.close_session()
+        self._record_leftovers()
         for number in list(self.record.state.pending):
             critique = "the run ended before it was judged"
             self.record.record_evaluation(StepEvaluated(step=number, verdict="NOT EVALUATED", critique=critique))
-        self.record.close(state, reason)
+        self.record.close(state, printable(reason))
+
+    def close_session(self) -> None:
+        """End the session with its variables; one that cannot be ended now ends when it was idle too long."""
+        with suppress(SandboxError):
+            self.session.close()
+
+    def _record_leftovers(self) -> None:
+        """What was put into tmp/ behind the record's back becomes part of it before the run ends."""
+        seen = self.record.look()
+        if changes(seen, self.record.state).is_anything:
+            did = "looked through tmp/ before closing, and found what no step had recorded"
+            self.record_outcome(Outcome(tool="tmp.list", ok=True, report=Report(did=[did], seen=seen)))
 
     def _require_ready(self, needs: Sequence[str]) -> None:
         self.session.require_not_cancelled()
@@ -203,7 +226,7 @@ class Run:
             judge_step(self.record, self.evaluator, done)
 
     def _has_run_cells(self) -> bool:
-        return any(step.done.source and not step.done.code for step in self.record.state.steps.values())
+        return any(step.done.source and not step.done.code for step in list(self.record.state.steps.values()))
 
 
 @contextmanager
@@ -223,7 +246,8 @@ def open_run(
     with ExitStack() as stack:
         stack.enter_context(lease(record.folder, who))
         run = Run(home, record, equipment, caller or Context(PERSON, user_id=record.state.opened.by))
-        stack.callback(run.session.close)
+        record.require_open()
+        stack.callback(run.close_session)
         run.recover()
         try:
             yield run
@@ -234,7 +258,7 @@ def open_run(
                     run, "cancelled" if is_cancelled else "failed", f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
                 )
             raise
-        _end_if_open(run, "done", "")
+        _end_if_open(run, "cancelled" if run.session.is_cancelled else "done", "")
 
 
 @contextmanager
@@ -247,7 +271,7 @@ def join_run(
         is_runner = bool(as_runner) and not record.state.closed  # a closed run is read without a trace
         if is_runner:
             stack.enter_context(lease(record.folder, as_runner))
-        run = Run(home, record, equipment, caller)
+        run = Run(home, record, equipment, caller, is_runner=is_runner)
         stack.callback(run.session.release)
         if is_runner:
             run.recover()
@@ -266,5 +290,5 @@ def _broken(tool: str, error: BaseException, report: Report, seconds: float) -> 
     elif isinstance(error, RunRecordError | SandboxError):
         refusal = Refusal("failed", error.problem[:_LONGEST_REASON])
     else:
-        refusal = Refusal("failed", f"{type(error).__name__}: {error}"[:_LONGEST_REASON])
+        refusal = Refusal("failed", printable(f"{type(error).__name__}: {error}"[:_LONGEST_REASON]))
     return Outcome(tool=tool, ok=False, refusal=refusal, report=report, seconds=seconds)

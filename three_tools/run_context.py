@@ -75,9 +75,10 @@ class RunContext:
 def run_context(record: RunRecord) -> RunContext:
     """Parse a run's record."""
     state, root = record.state, record.workspace.root
-    last: dict[str, Step] = {}
-    for number, step in state.steps.items():
-        key = step.done.name or str(number)
+    steps = list(state.steps.values())  # at once: another thread may be recording
+    last: dict[str | int, Step] = {}
+    for step in steps:
+        key = step.done.name or step.done.step
         last.pop(key, None)
         last[key] = step
     return RunContext(
@@ -86,10 +87,10 @@ def run_context(record: RunRecord) -> RunContext:
         state=state.name,
         artifacts={
             path: Located(path, root / path, file.artifact.size, file.artifact.sha256, file.step)
-            for path, file in sorted(state.files.items())
+            for path, file in sorted(state.files.copy().items())
         },
         steps=tuple(_summary(step) for step in last.values()),
-        next_steps=next(reversed(state.steps.values())).done.next_steps if state.steps else (),
+        next_steps=next((step.done.next_steps for step in reversed(steps) if step.done.next_steps), ()),
     )
 
 

@@ -20,6 +20,7 @@ from three_tools.errors import CallRefused
 from three_tools.tool import Report
 
 _SOON_S = 0.05
+_LONGEST_STOP_S = 10.0
 
 
 class RunSession:
@@ -39,7 +40,7 @@ class RunSession:
         self._lock = threading.Lock()
         self._session: Session | None = None
         self._cells_at_work = 0
-        self._is_cancelled = False
+        self.is_cancelled = False
         self.is_starting = False
         """Whether it waits for a sandbox to start, which only an exception cuts short."""
 
@@ -56,11 +57,11 @@ class RunSession:
 
     def cancel(self) -> None:
         """Stop the cell that is running, if one is, and run no other; from any thread."""
-        self._is_cancelled = True
+        self.is_cancelled = True
         threading.Thread(target=self._stop_cell, name="cancel", daemon=True).start()
 
     def require_not_cancelled(self) -> None:
-        if self._is_cancelled:
+        if self.is_cancelled:
             raise CallRefused("cancelled", "this run was cancelled", "open a new run to go on")
 
     def close(self) -> None:
@@ -84,6 +85,11 @@ class RunSession:
         try:
             self.require_not_cancelled()
             return session.run(cell, on_output)
+        except (CallRefused, SandboxError):
+            raise
+        except BaseException:  # whoever listened has failed, or was interrupted: nobody is there to hear the answer
+            self._abandon(session)
+            raise
         finally:
             with self._lock:
                 self._cells_at_work -= 1
@@ -93,6 +99,14 @@ class RunSession:
         with suppress(SandboxError, OSError):
             while self._cells_at_work and (session := self._session) is not None and not session.interrupt():
                 time.sleep(_SOON_S)
+
+    def _abandon(self, session: Session) -> None:
+        """End the cell before anything is said of its files, and keep no connection with its answer still to come."""
+        until = time.monotonic() + _LONGEST_STOP_S
+        with suppress(SandboxError, OSError):
+            while session.interrupt() and time.monotonic() < until:
+                time.sleep(_SOON_S)
+        self._let_go()
 
     def _let_go(self) -> None:
         with suppress(SandboxError, OSError):

@@ -64,8 +64,9 @@ def read_file(call: ToolCall, args: TmpReadArgs) -> TmpReadResult:
         elif size > LONGEST_TEXT:
             problem = f"{printable(args.path)} has {size:,} bytes; {LONGEST_TEXT:,} is the most that one answer holds"
             raise CallRefused("invalid_args", problem, "read it in a cell, or with `partner files read`")
+        elif len(content := file.read(LONGEST_TEXT + 1)) > LONGEST_TEXT:  # it is being written to
+            raise CallRefused("conflict", f"{printable(args.path)} grew while it was read", "read it again")
         else:
-            content = file.read()
             digest, size = hashlib.sha256(content).hexdigest(), len(content)
     call.report.did.append(f"read {size:,} bytes of {args.path}")
     return TmpReadResult(**({} if content is None else as_text_or_base64(content)), size=size, sha256=digest)

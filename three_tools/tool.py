@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, JsonValue
 
-from run_record import Home, RunRecord
+from run_record import Artifact, Home, RunRecord
 from run_record.changes import Sighting
 from sandbox import Cell, CellResult
 from three_tools.errors import CallRefused, RegistrationError
@@ -44,6 +44,8 @@ class Report:
     did: list[str] = field(default_factory=list[str])
     inputs: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """The salient arguments only."""
+    has_begun: bool = False
+    """Whether the tool was let at the run at all: a call that was refused at the door touched nothing."""
     source: str = ""
     """The code that was run, whole."""
     cause: str = ""
@@ -55,8 +57,8 @@ class Report:
     killed_processes: int = 0
     results: int | None = None
     """How many results a search brought."""
-    citations: str = ""
-    """The file that these results can be cited from."""
+    citations: Artifact | None = None
+    """The file that these results can be cited from, as it was written."""
     paths: frozenset[str] | None = None
     """The only files that the call can have touched; None: it may have touched any."""
     seen: Sighting | None = None

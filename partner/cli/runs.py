@@ -10,7 +10,6 @@ from partner.errors import UsageError
 from partner.run_report import run_report
 from run_record.artifact_index import artifact_index
 from run_record.cel import cel_text, entries_as_of
-from run_record.changes import changes
 from run_record.clock import to_the_second
 from run_record.errors import RunRecordError
 from run_record.facts import EndState
@@ -18,9 +17,6 @@ from run_record.home import Home, Question
 from run_record.ids import RunId
 from run_record.plain_text import printable
 from run_record.state import RunState
-from three_tools.outcome import Outcome
-from three_tools.run import Run
-from three_tools.tool import Report
 
 
 def open_run(flags: Flags, objective: str, *, as_json: bool) -> None:
@@ -157,22 +153,12 @@ def add_note(flags: Flags, name: str, text: str, *, as_json: bool) -> None:
 def close_run(flags: Flags, name: str, state: EndState, reason: str, *, as_json: bool) -> None:
     plain(reason, "reason")
     with joined(desk(flags), name, as_runner="partner close") as run:
-        _record_leftovers(run)
         run.end(state, reason)
-        run.session.close()
     record = run.record
     if as_json:
         print_json(run_report(record.folder, record.state).model_dump())
     else:
         say(f"closed {record.state.opened.run_id}: {state}")
-
-
-def _record_leftovers(run: Run) -> None:
-    """What was put into tmp/ behind the record's back becomes part of it before the run ends."""
-    seen = run.record.look()
-    if changes(seen, run.record.state).is_anything:
-        did = "looked through tmp/ before closing, and found what no step had recorded"
-        run.record_outcome(Outcome(tool="tmp.list", ok=True, report=Report(did=[did], seen=seen)))
 
 
 def completions(flags: Flags, incomplete: str) -> list[str]:

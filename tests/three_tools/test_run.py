@@ -183,7 +183,7 @@ def test_who_interrupts_does_not_wait_for_a_judgement(real_home: Home, equipment
 
     record = real_home.create_run(QUESTION)
     run_id, broken = record.state.opened.run_id, Equipment(backend=interrupted, search=equipment.search)
-    with pytest.raises(KeyboardInterrupt), join_run(real_home, broken, run_id, ANNA) as run:
+    with pytest.raises(KeyboardInterrupt), join_run(real_home, broken, run_id, ANNA, as_runner="a command") as run:
         run.call("sandbox.exec", {"code": "1"})
     step = run.record.state.step(1)
     assert (step.done.code, step.done.did) == ("cancelled", ("not done (cancelled): interrupted before it ended",))

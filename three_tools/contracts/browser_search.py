@@ -1,5 +1,7 @@
 """browser.search: find sources, on the web or in the user's own documents."""
 
+from typing import Annotated
+
 from pydantic import Field
 
 from three_tools.contracts.wire import Wire, is_absent
@@ -11,8 +13,11 @@ class BrowserSearchArgs(Wire):
     query: str = Field(description="The words to look for.", min_length=1, max_length=2000)
     top_k: int = Field(default=5, ge=1, le=20, description="How many results at most.")
     include_page: bool = Field(default=False, description="Whether to bring each page's text too.")
-    allow_domains: tuple[str, ...] = Field(
-        default=(), strict=False, max_length=100, description="Only these domains and those beneath them; none: all."
+    allow_domains: tuple[Annotated[str, Field(max_length=300)], ...] = Field(
+        default=(),
+        strict=False,
+        max_length=100,
+        description="Only these domains and those beneath them, or folders of documents; none: all.",
     )
     date_range: str | None = Field(
         default=None,

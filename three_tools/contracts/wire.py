@@ -1,5 +1,7 @@
 """What every message of the three tools has in common."""
 
+from typing import cast
+
 from pydantic import BaseModel, ConfigDict, field_validator
 
 
@@ -12,12 +14,14 @@ class Wire(BaseModel):
     @classmethod
     def _is_text(cls, value: object) -> object:
         """Half a character, which some programs send, can be neither stored nor printed."""
-        if isinstance(value, str) and not value.isascii():
-            try:
-                value.encode()
-            except UnicodeEncodeError:
-                raise ValueError("it holds half a character (a lone surrogate), so it is not UTF-8") from None
-        return value
+        texts = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+        for text in texts:
+            if isinstance(text, str) and not text.isascii():
+                try:
+                    text.encode()
+                except UnicodeEncodeError:
+                    raise ValueError("it holds half a character (a lone surrogate), so it is not UTF-8") from None
+        return cast("object", value)
 
 
 def is_absent(value: object) -> bool:

@@ -47,6 +47,8 @@ class Evaluator:
             return _not_evaluated(number, str(error))
         except (SandboxError, RunRecordError) as error:
             return _not_evaluated(number, error.problem)
+        except Exception as error:  # whatever it is, the step keeps its place, with the reason, and is judged again
+            return _not_evaluated(number, f"the Evaluator crashed: {type(error).__name__}: {error}")
         judgement = judge(findings, self._pass_threshold)
         return StepEvaluated(
             step=number,

@@ -33,6 +33,8 @@ class JudgedStep:
     """How many results a search brought; None when it was no search."""
     citations: tuple[str, ...] = ()
     """The files that a search wrote its results to."""
+    has_searched: bool = False
+    """Whether the run has searched before: then only what its searches found is a source from outside."""
     killed_processes: int = 0
     """Processes that its cell left behind."""
     skipped: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -42,6 +42,7 @@ def make_request(step: JudgedStep, objects: ObjectStore) -> Request:
     text = json.dumps(
         {
             "files": [_entry(path, artifact, step) for path, artifact in chosen.items()],
+            "must_be_cited": step.has_searched or bool(cited),
             "citations": [f"objects/{artifact.sha256}" for artifact in cited.values()],
             "paths": sorted(step.files) if cited or any(_has_claims(path, step) for path in chosen) else [],
         }

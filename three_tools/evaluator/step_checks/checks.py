@@ -77,7 +77,7 @@ def check_files(request: dict[str, Any]) -> list[dict[str, Any]]:
         from .claims import check_claims
         from .sources import Sources
 
-        sources = Sources(request["citations"], request["paths"])
+        sources = Sources(request["citations"], request["paths"], must_be_cited=request["must_be_cited"])
         for file in claiming:
             findings += check_claims(file, sources)
     return findings

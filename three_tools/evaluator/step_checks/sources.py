@@ -18,9 +18,9 @@ _PORTS = {"http": 80, "https": 443}
 class Sources:
     """Knows what the run has cited and which files it has."""
 
-    def __init__(self, citations: list[str], paths: list[str]) -> None:
+    def __init__(self, citations: list[str], paths: list[str], *, must_be_cited: bool) -> None:
         self._paths = frozenset(paths)
-        self._has_citations = bool(citations)
+        self._must_be_cited = must_be_cited
         self._cited: set[str] = set()
         for citation in citations:
             self._cite(citation)
@@ -48,7 +48,7 @@ class Sources:
 
     def _is_address(self, url: str) -> bool:
         address = canonical(url)
-        return bool(address) and (not self._has_citations or address in self._addresses)
+        return bool(address) and (not self._must_be_cited or address in self._addresses)
 
     def _is_file(self, text: str, claiming: str) -> bool:
         path = text if text in self._paths else text.partition("#")[0]
