@@ -35,10 +35,10 @@ def _completeness(step: JudgedStep) -> Iterator[Finding]:
 
 
 def _evidence(step: JudgedStep) -> Iterator[Finding]:
-    if step.results is None or not step.ok:
+    if step.results is None:
         return
     least = step.expects.min_results
-    text = f"{step.results} of at least {least}"
+    text = f"{step.results} found" if step.results >= least else f"{step.results} of at least {least}"
     yield Finding("evidence", CALL, "results", min(1.0, step.results / least) if least else 1.0, True, text)
     if step.results:
         missing = [path for path in step.citations if path not in step.files]

@@ -37,6 +37,16 @@ def cut(name: str, share: float = 0.6) -> Callable[[Files], Files]:
     return lambda library: {name: library[name][: int(len(library[name]) * share)]}
 
 
+def dented(name: str) -> Callable[[Files], Files]:
+    """The file with sixteen other bytes in its middle."""
+
+    def dent(library: Files) -> Files:
+        middle = len(library[name]) // 2
+        return {name: library[name][:middle] + b"\x55" * 16 + library[name][middle + 16 :]}
+
+    return dent
+
+
 def facts(*entries: Any) -> bytes:
     return json.dumps({"facts": entries}).encode()
 
@@ -79,11 +89,11 @@ CASES: dict[str, Case] = {
     "a csv of blank lines": Case({"a.csv": b"\n\n"}, CORRECTNESS_0, "no header"),
     "a csv with a header only": Case({"a.csv": b"a,b\n"}, CORRECTNESS_0, "a.csv: rows: 0, at least 1"),
     "a ragged csv": Case({"a.csv": b"a,b\n1,2\n3\n"}, CORRECTNESS_0, "line 3 has 1 fields, the header has 2"),
-    "a csv with semicolons and a quoted line break": Case({"a.csv": b'a;b\n"x\ny";2\n'}, GOOD, "1 rows × 2 columns"),
+    "a csv with semicolons and a quoted line break": Case({"a.csv": b'a;b\n"x\ny";2\n'}, GOOD, "1 row × 2 columns"),
     "a csv cut off within quotes": Case({"a.csv": b'a,b\n1,"x\n2,y\n3,z'}, CORRECTNESS_0, "unexpected end of data"),
-    "a csv with semicolons and a comma in a name": Case({"a.csv": b"Revenue, EUR;b\n1;2\n"}, GOOD, "1 rows × 2 columns"),
-    "a csv with a long text": Case({"a.csv": b"a,b\n" + b"x" * 200_000 + b",1\n"}, GOOD, "1 rows × 2 columns"),
-    "a tsv": Case({"a.tsv": b"a\tb\n1\t2\n"}, GOOD, "1 rows × 2 columns"),
+    "a csv with semicolons and a comma in a name": Case({"a.csv": b"Revenue, EUR;b\n1;2\n"}, GOOD, "1 row × 2 columns"),
+    "a csv with a long text": Case({"a.csv": b"a,b\n" + b"x" * 200_000 + b",1\n"}, GOOD, "1 row × 2 columns"),
+    "a tsv": Case({"a.tsv": b"a\tb\n1\t2\n"}, GOOD, "1 row × 2 columns"),
     "a csv that is no text": Case({"a.csv": b"a,b\n\xff\xfe\xfa,1\n"}, CORRECTNESS_0, "UnicodeDecodeError"),
     "a csv of one long line": Case({"a.csv": b"x" * 40_000_000}, CORRECTNESS_0, "a.csv: opens"),
     "a json with NaN": Case({"a.json": b'{"x": NaN}'}, CORRECTNESS_0, "NaN is no JSON"),
@@ -105,6 +115,8 @@ CASES: dict[str, Case] = {
         {"a.html": b"<head><title>T</title></head><body><script>1</script> </body>"}, CORRECTNESS_0, "no text"
     ),
     "a truncated pdf": Case(cut("brief.pdf"), CORRECTNESS_0, "no %%EOF"),
+    "a pdf dented in the middle": Case(dented("brief.pdf"), CORRECTNESS_0, "cannot be unpacked"),
+    "a packed pdf dented in the middle": Case(dented("packed.pdf"), CORRECTNESS_0, "cannot be unpacked"),
     "a pdf without pages": Case(
         {"a.pdf": b"%PDF-1.4\n1 0 obj\n<<>>\nendobj\nxref\n0 1\ntrailer\n<<>>\nstartxref\n29\n%%EOF\n"}, CORRECTNESS_0, "no page"
     ),
@@ -247,6 +259,7 @@ CASES: dict[str, Case] = {
     "a note without end": Case({"brief.md": b"Up 5 % [1].\n\n# Sources\n1. https://x.org\n" + b"a\n" * 2_000_000}, GOOD, "1 of 1 claims", BRIEF),
     "a heading of spaces": Case({"brief.md": b"# " + b" " * 20_000 + b"x"}, GOOD, "", BRIEF),
     "a brief whose note is missing": Case({"brief.md": b"It rose 5 % [2].\n\n## Sources\n\n1. https://a.org\n"}, EVIDENCE_0, "“It rose 5 %", BRIEF),
+    "a brief with sums of money": Case({"brief.md": b"It costs EUR50.\n"}, EVIDENCE_0, "“It costs EUR50", BRIEF),
     "a brief of open comments": Case({"brief.md": b"<!--" * 200_000 + b" 5"}, EVIDENCE_0, "brief.md: source", BRIEF),
     "a figure in a comment": Case({"brief.md": b"None <!-- 5 --> here."}, GOOD, "1 of 1 files", BRIEF),
     "a page with sources": Case(

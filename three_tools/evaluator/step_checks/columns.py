@@ -5,6 +5,8 @@ import re
 from datetime import date, datetime
 from typing import Any
 
+from .found import count
+
 _MISSING = frozenset(
     ("", "nan", "na", "n/a", "null", "none", "<na>", "nat", "-nan", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan")
 )
@@ -121,7 +123,7 @@ def wanted(file: Any) -> dict[str, str]:
 
 def judge(file: Any, rows: int, columns: int, tallies: dict[str, Tally]) -> list[dict[str, Any]]:
     """The findings of a table that was read wholly; a tally stands for each wanted column that is there."""
-    findings = [file.found("opens", 1, f"{rows} rows × {columns} columns"), *_rows(file, rows)]
+    findings = [file.found("opens", 1, f"{count(rows, 'row')} × {count(columns, 'column')}"), *_rows(file, rows)]
     absent = [name for name in wanted(file) if name not in tallies]
     findings += [file.found("columns", 0, f"column {name!r} is missing", required=True) for name in absent]
     for expected in file.expects:

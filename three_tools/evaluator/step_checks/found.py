@@ -18,6 +18,11 @@ def found(  # noqa: PLR0913  (a finding's own fields)
     }
 
 
+def count(number: int, noun: str) -> str:
+    """1 row, 2 rows"""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def plain(text: str, most: int = MOST_CHARACTERS) -> str:
     """On one line, without what cannot be printed or encoded, and not too long."""
     line = " ".join(text[: most * 4].split())

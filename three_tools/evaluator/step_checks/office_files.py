@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from .columns import Tally, judge, wanted
+from .found import count
 
 _MOST_INFLATED = 512 << 20
 _MOST_PARTS = 20_000
@@ -46,10 +47,10 @@ def _broken(archive: zipfile.ZipFile) -> str:
 def _check_slides(file: Any) -> list[dict[str, Any]]:
     import pptx
 
-    count = len(pptx.Presentation(file.object).slides)
-    if not count:
+    slides = len(pptx.Presentation(file.object).slides)
+    if not slides:
         return [file.found("opens", 0, "it has no slide", required=True)]
-    return [file.found("opens", 1, f"{count} slides" if count > 1 else "1 slide")]
+    return [file.found("opens", 1, count(slides, "slide"))]
 
 
 def _check_workbook(file: Any) -> list[dict[str, Any]]:
@@ -64,7 +65,7 @@ def _check_workbook(file: Any) -> list[dict[str, Any]]:
             return [file.found("opens", 0, "no cell of it has a value", required=True)]
         if file.expects:
             return _check_table(file, _rows(*pairs[0]))
-    return [file.found("opens", 1, f"{len(sheets)} sheets" if len(sheets) > 1 else "1 sheet")]
+    return [file.found("opens", 1, count(len(sheets), "sheet"))]
 
 
 def _rows(values: Any, formulas: Any) -> Iterator[list[Any]]:
@@ -82,11 +83,11 @@ def _check_table(file: Any, rows: Iterator[list[Any]]) -> list[dict[str, Any]]:
     header = [str(value) if value is not None else "" for value in next(rows, ())]
     tallies = {name: Tally(kind) for name, kind in wanted(file).items() if name in header}
     places = [(header.index(name), tally) for name, tally in tallies.items()]
-    count = 0
+    number = 0
     for row in rows:
-        count += 1
+        number += 1
         for place, tally in places:
             value = row[place] if place < len(row) else None
             if value is not _FORMULA:
                 tally.take(value)
-    return judge(file, count, len(header), tallies)
+    return judge(file, number, len(header), tallies)

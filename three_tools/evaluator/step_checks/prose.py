@@ -11,7 +11,7 @@ _MOST_NOTE = 2000
 """Characters: a note is a line or two."""
 _NO_FIGURE = re.compile(
     r"`[^`]*`|\b(?:figure|fig\.|table|chart|section|chapter|appendix|page|step)\s\d+"
-    r"|(?<![^\W\d_])[^\W\d_]+-?\d+",  # a name, such as CO2 and Q3
+    r"|(?<![^\W\d_])(?!(?:eur|usd|gbp|chf)\d)[^\W\d_]+-?\d{1,2}(?!\d|[.,]\d)",  # a name, such as CO2 and Q3
     re.IGNORECASE,
 )
 _MENTION = re.compile(r"`([^`\n]{1,200})`|\(([^()\n]{1,200})\)")
