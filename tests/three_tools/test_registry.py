@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from run_record.errors import MachineRefused
 from three_tools.errors import CallRefused, Code, RegistrationError
@@ -124,6 +124,79 @@ def test_every_profile_and_tool(profile: str, name: str) -> None:
     for spelling in (name, alias_of(name)):
         outcome = registry.execute(context, spelling, {})
         assert outcome.code == (None if is_allowed else "tool_not_allowed")
+
+
+def test_what_each_profile_may_run() -> None:
+    """Written out here: a longer allowlist is made on purpose, or not at all."""
+    assert {name: profile.allowlist for name, profile in PROFILES.items()} == {
+        "primary": None,
+        "mcp-client": {"sandbox.exec", "browser.search", "tmp.write", "tmp.read", "tmp.list", "tmp.delete"},
+        "memory-agent": {"memory_node_read", "memory_node_write"},
+        "memory-search": {"memory_node_read"},
+        "evaluator": {"tmp.read", "tmp.list"},
+    }
+    assert [name for name, profile in PROFILES.items() if profile.replaces_prompt] == ["memory-agent"]
+
+
+@pytest.mark.parametrize("role", ["Memory-Agent", "memory-agent ", "nobody"])
+def test_a_misspelt_role_is_no_primary_agent(role: Any) -> None:
+    """Who is not known is refused, instead of being let do everything."""
+    with pytest.raises(ValidationError):
+        AgentDescriptor(kind="agent", role=role)
+
+
+def test_names_that_meet_only_by_their_aliases_clash() -> None:
+    """`a.b_c` and `a_b.c` would both answer to `a_b_c`."""
+    with pytest.raises(RegistrationError, match="a_b_c"):
+        Registry([tool("a.b_c"), tool("a_b.c")])
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("tmp.list", {}),
+        ("tmp.list", {"prefix": "artifacts"}),
+        ("tmp.read", {"path": "facts.json"}),
+        ("tmp.write", {"path": "artifacts-secret/x", "text": ""}),
+        ("tmp.delete", {"path": "./artifacts/x"}),
+        ("sandbox.exec", {"code": "1", "files_in": [{"name": "artifacts/x", "path": "facts.json"}]}),
+        ("sandbox.exec", {"code": "1", "files_in": [{"name": "x", "path": "artifacts/x"}]}),
+    ],
+)
+def test_every_tool_keeps_to_the_callers_scope(name: str, arguments: dict[str, object]) -> None:
+    """Whatever argument names it: a path, a prefix, a file to copy and where to."""
+    narrow = Profile("narrow", None, {"tmp": ("artifacts/",)})
+    registry = Registry(THE_TOOLS, lambda context: narrow)
+    assert registry.execute(ME, name, arguments).code == "out_of_scope"
+    assert registry.execute(ME, "tmp.list", {"prefix": "artifacts/"}).code == "not_found"  # in scope; there is no run
+
+
+def test_a_scope_of_files_is_a_folder() -> None:
+    """Without its closing slash it would reach into folders that begin alike."""
+    with pytest.raises(RegistrationError, match="artifacts/"):
+        Profile("narrow", None, {"tmp": ("artifacts",)})
+
+
+def test_a_result_is_the_contracts_own() -> None:
+    """A model of another class is checked, and brings no field that the contract does not have."""
+
+    class Leak(Said):
+        more: str
+
+    class Strict(Said):
+        model_config = ConfigDict(extra="forbid")
+
+    leaking = tool(handler=lambda call, args: Leak(said="hi", more="x"))
+    assert Registry([leaking]).execute(ME, "echo.word", {}).as_json() == {"said": "hi"}
+    with pytest.raises(ValidationError):
+        Registry([tool(result=Strict, handler=leaking.handler)]).execute(ME, "echo.word", {})
+
+
+def test_a_long_answer_is_cut_and_says_so() -> None:
+    """The text for a model is bounded; how much is missing stands at its end."""
+    text = Registry([tool()]).execute(ME, "echo.word", {"word": "x" * 60_000}).text()
+    assert len(text) < 50_100
+    assert text.endswith("characters left out)")
 
 
 def test_the_memory_agent_in_code_mode_may_run_python_and_skip() -> None:
