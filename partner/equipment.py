@@ -9,7 +9,7 @@ from partner.settings import Settings
 from three_tools.run import Equipment
 from three_tools.search.provider import SearchProvider
 
-_REMEDY = "set TAVILY_API_KEY, or search your own documents: PARTNER_SEARCH=folder"
+SEARCH_REMEDY = "set TAVILY_API_KEY, or search your own documents: PARTNER_SEARCH=folder"
 
 
 def equipment(settings: Settings, say: Callable[[str], None] | None = None, command: str = "partner") -> Equipment:
@@ -32,7 +32,7 @@ def search_provider(settings: Settings) -> SearchProvider:
         from three_tools.search.tavily import TavilySearch
 
         if settings.tavily_api_key is None:
-            raise UsageError("searching the web needs a key, and none is set", _REMEDY)
+            raise UsageError("searching the web needs a key, and none is set", SEARCH_REMEDY)
         key = settings.tavily_api_key.get_secret_value()
         return TavilySearch(key, settings.tavily_api_url, settings.search_timeout_s)
     from three_tools.search.local_folder import LocalFolderSearch

@@ -85,8 +85,10 @@ def _top_domains(hits: tuple[Hit, ...]) -> JsonValue:
 
 
 def _domain(url: str) -> str:
+    """The host; of a document without an address, the folder that it lies in."""
     parts = urlsplit(url)
-    return (parts.hostname or parts.path.split("/")[0]).removeprefix("www.")
+    folder = parts.path.partition("/")[0] if "/" in parts.path else "documents"
+    return (parts.hostname or folder).removeprefix("www.")
 
 
 def _keep(

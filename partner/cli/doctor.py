@@ -15,12 +15,14 @@ from partner.cli.desk import Flags, desk
 from partner.cli.failure import FAILED
 from partner.cli.sandboxes import memory_by
 from partner.cli.screen import count, duration, mark, print_json, say, size
+from partner.equipment import SEARCH_REMEDY, searches_the_web
 from partner.errors import UsageError
 from partner.settings import load_settings, unknown_variables
 from run_record.beneath import has_openat2
 from run_record.home import Home
 from run_record.plain_text import printable
 from sandbox.errors import SandboxError
+from three_tools.search.folder_files import walk
 
 Level = Literal["✗", "!", "✓"]
 _LOW_DISK_BYTES = 1_000_000_000
@@ -37,7 +39,7 @@ class Finding:
 
 
 def examine(flags: Flags, *, as_json: bool) -> None:
-    findings = [*_settings(flags), *_machine(), *_sandbox(flags), *_versions()]
+    findings = [*_settings(flags), *_machine(), *_sandbox(flags), *_search(flags), *_versions()]
     findings.sort(key=lambda finding: "✗!✓".index(finding.level))
     if as_json:
         print_json({"findings": [asdict(finding) for finding in findings]})
@@ -105,6 +107,34 @@ def _sandbox(flags: Flags) -> Iterator[Finding]:
             "run `sh setup/system-parts` as root, then `partner sandbox stop`",
         )
     yield Finding("✓", "host", f"pid {host.pid}, up {duration(host.up_s)}, {count(len(host.sessions), 'session')}")
+
+
+def _search(flags: Flags) -> Iterator[Finding]:
+    try:
+        settings = load_settings(flags)
+    except UsageError:
+        return  # said already
+    if searches_the_web(settings):
+        if settings.tavily_api_key is None:
+            yield Finding("✗", "search", "set to the web, and there is no key", SEARCH_REMEDY)
+        else:
+            yield Finding("✓", "search", "the web, by Tavily")
+        return
+    folder = settings.documents.expanduser().absolute()
+    level: Level = "✓" if settings.search == "folder" else "!"
+    why = "" if settings.search == "folder" else "no TAVILY_API_KEY: "
+    try:
+        documents = count(sum(1 for _ in walk(folder)), "document") if folder.is_dir() else ""
+    except OSError as error:
+        yield Finding(
+            "✗", "search", f"{folder} cannot be read: {error.strerror}", "mend its mode, or name another folder"
+        )
+        return
+    if documents:
+        yield Finding(level, "search", f"{why}searching {documents} in {folder}")
+    else:
+        remedy = "make it, or set PARTNER_DOCUMENTS to another, or TAVILY_API_KEY to search the web"
+        yield Finding("!", "search", f"{why}there is no folder of documents at {folder}", remedy)
 
 
 def _settings(flags: Flags) -> Iterator[Finding]:

@@ -44,6 +44,24 @@ def test_doctor_puts_the_worst_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (bad.code, bad.json["findings"][0]["level"]) == (1, "✗")
 
 
+def test_doctor_says_where_searches_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The web with a key, else the documents; neither is trouble, with its remedy."""
+
+    def search_line() -> str:
+        return next(line for line in partner("doctor").text.splitlines() if line[2:].startswith("search"))
+
+    assert "there is no folder of documents at" in search_line()
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "a.md").write_text("# A\n")
+    assert "! search     no TAVILY_API_KEY: searching 1 document in" in search_line()
+    monkeypatch.setenv("PARTNER_SEARCH", "folder")
+    assert search_line().startswith("✓ search     searching 1 document in")
+    monkeypatch.setenv("PARTNER_SEARCH", "tavily")
+    assert search_line().startswith("✗ search     set to the web, and there is no key   → ")
+    monkeypatch.setenv("TAVILY_API_KEY", "tvly-123")
+    assert search_line() == "✓ search     the web, by Tavily"
+
+
 def test_doctor_reports_what_it_cannot_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty home is fine; a broken setting is a line of the report, not the end of it."""
     monkeypatch.delenv("PARTNER_SANDBOX_ENVIRONMENT")
