@@ -64,7 +64,8 @@ def test_a_cell_comes_from_one_place(run: str) -> None:
 def test_a_signal_stops_the_cell_and_the_record_says_so(number: signal.Signals) -> None:
     """Ctrl-C, an end by the system and a closed terminal: the cell is interrupted, recorded and judged; exit 130."""
     run = partner("open", "--json").json["run_id"]
-    command = [sys.executable, "-m", "partner", "exec", run, "--code"]
+    # Whoever runs the tests in the background has them ignore a Ctrl-C, and so would what they start.
+    command = ["env", "--default-signal=INT,HUP,TERM", sys.executable, "-m", "partner", "exec", run, "--code"]
     code = "x = 1; print('go', flush=True)\nimport time; time.sleep(60)"
     with subprocess.Popen([*command, code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout

@@ -234,8 +234,10 @@ def test_a_check_whose_session_died_in_advance_has_another(place: Place) -> None
     assert place.backend.check("1", {}, Limits()).ok
     zygote = status(place).zygote
     assert eventually(lambda: len(descendants(zygote)) == 2)
-    for pid in descendants(zygote):
+    family = descendants(zygote)
+    for pid in family:
         os.kill(pid, signal.SIGKILL)
+    assert eventually(lambda: not alive(family))
     assert place.backend.check("1", {}, Limits()).ok
 
 
