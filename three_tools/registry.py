@@ -17,6 +17,9 @@ from three_tools.policy import Context, Profile, profile_for
 from three_tools.time_limit import TookTooLong, within
 from three_tools.tool import Bench, Report, Tool, ToolCall, Touch
 
+Refusing = CallRefused | SearchError | CallerError | SandboxCallerError
+"""What goes back to the caller as a refusal."""
+_REFUSALS = (CallRefused, SearchError, CallerError, SandboxCallerError)
 _SHOWN = 80
 _MOST_FIELDS = 6
 _MOST_NUMBER = 1 << 53
@@ -91,13 +94,19 @@ class Registry:
             _require_in_scope(self._profile(context), tool.touches(given))
             report.has_begun = True
             result = self._run(tool, ToolCall(context, bench, report), given)
-        except (CallRefused, SearchError, CallerError, SandboxCallerError) as error:
-            refusal = Refusal(_code_of(error), error.problem, error.remedy)
-            report.inputs = report.inputs or _in_short(arguments)
-            seconds = time.perf_counter() - started
-            return Outcome(tool=self.name_of(name), ok=False, refusal=refusal, report=report, seconds=seconds)
+        except _REFUSALS as error:
+            return self.refused(name, arguments, error, report, time.perf_counter() - started)
         seconds = time.perf_counter() - started
         return Outcome(tool=tool.name, ok=tool.is_ok(result), result=result, report=report, seconds=seconds)
+
+    def refused(
+        self, name: str, arguments: object, error: Refusing, report: Report | None = None, seconds: float = 0.0
+    ) -> Outcome:
+        """A call that was not done, with what it asked for."""
+        report = report or Report()
+        report.inputs = report.inputs or _in_short(arguments)
+        refusal = Refusal(_code_of(error), error.problem, error.remedy)
+        return Outcome(tool=self.name_of(name), ok=False, refusal=refusal, report=report, seconds=seconds)
 
     def guard(self, context: Context, name: str) -> Tool:
         """The tool of that name, if there is one and this caller may run it."""
@@ -208,7 +217,7 @@ def _require_in_scope(profile: Profile, touches: Iterable[Touch]) -> None:
             raise CallRefused("out_of_scope", problem, f"within its reach is what begins with {reach}")
 
 
-def _code_of(error: CallRefused | SearchError | CallerError | SandboxCallerError) -> Code:
+def _code_of(error: Refusing) -> Code:
     if isinstance(error, CallRefused):
         return error.code
     for kind, code in _CODES:

@@ -159,8 +159,7 @@ class Run:
             self.registry.guard(self.caller, tool)
             self._require_ready(ask.needs if ask else ())
         except CallRefused as error:
-            refusal = Refusal(error.code, error.problem, error.remedy)
-            return Outcome(tool=self.registry.name_of(tool), ok=False, refusal=refusal, report=report or Report())
+            return self.registry.refused(tool, arguments, error, report)
         return self.registry.execute(self.caller, tool, arguments, self, report)
 
     def record_outcome(self, outcome: Outcome, ask: Ask | None = None) -> Recorded:

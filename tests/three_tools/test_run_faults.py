@@ -191,6 +191,7 @@ def test_a_tool_that_is_none_is_a_refused_step(work: Run, name: Any) -> None:
     recorded = work.call(name, {"k" * 100_000: 1, "x\n## Step 9": 10**5000})
     assert recorded.outcome.code == "unknown_tool"
     assert recorded.step
+    assert len(recorded.step.inputs) == 2
     assert len(recorded.step.model_dump_json()) < 2000
     assert recorded.evaluation
     assert recorded.evaluation.verdict == "FAIL"
