@@ -6,7 +6,7 @@ ToolError
 └── SearchError            the search provider's, or the key's: goes back as a result (`failed`)
     ├── BadKey             the provider does not know the key
     ├── QuotaSpent         the key's searches are used up, or too many came at once
-    ├── QueryRefused       the provider will not answer this query
+    ├── QueryRefused       the provider will not answer this query: the caller's (`invalid_args`)
     └── ProviderDown       no usable answer: refused connection, server error, too slow, too large, not JSON
 """
 

@@ -11,7 +11,7 @@ from run_record.beneath import check_path
 from run_record.errors import CallerError, NotFound, RunIsBusy, RunIsClosed, UnsafePath
 from run_record.plain_text import printable
 from sandbox import SandboxCallerError
-from three_tools.errors import CallRefused, Code, RegistrationError, SearchError
+from three_tools.errors import CallRefused, Code, QueryRefused, RegistrationError, SearchError
 from three_tools.outcome import Outcome, Refusal
 from three_tools.policy import Context, Profile, profile_for
 from three_tools.time_limit import TookTooLong, within
@@ -227,6 +227,7 @@ def _code_of(error: Refusing) -> Code:
 
 
 _CODES: tuple[tuple[type[Exception], Code], ...] = (
+    (QueryRefused, "invalid_args"),
     (SearchError, "failed"),
     (UnsafePath, "out_of_scope"),
     (NotFound, "not_found"),

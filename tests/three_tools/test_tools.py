@@ -250,6 +250,10 @@ def test_a_search_without_results_has_no_evidence(work: Run) -> None:
     assert recorded.evaluation
     assert (recorded.evaluation.verdict, recorded.evaluation.evidence) == ("FAIL", 0.0)
     assert work.call("browser.search", {"query": "x", "date_range": "soon"}).outcome.code == "invalid_args"
+    domain = work.call("browser.search", {"query": "x", "allow_domains": ["acme.example/path"]})
+    assert domain.outcome.code == "invalid_args"
+    assert domain.outcome.refusal
+    assert "'acme.example/path' is not a domain" in domain.outcome.refusal.problem
 
 
 def test_a_claim_needs_a_source_that_a_search_found(work: Run) -> None:
