@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Protocol
 
@@ -132,15 +133,14 @@ class Session:
         if self._is_closed:
             return
         self._is_closed = True
-        try:
-            self._end_processes()
+        with ExitStack() as last:  # each of these, whatever becomes of the others
+            last.callback(os.close, self._work_lock)
+            last.callback(os.close, self.wakeup)
+            last.callback(folder.remove, self.scratch)
+            last.callback(self.observer.close)
             if self.group:
-                self.group.remove()
-            self.observer.close()
-            folder.remove(self.scratch)
-        finally:
-            os.close(self.wakeup)
-            os.close(self._work_lock)
+                last.callback(self.group.remove)
+            last.callback(self._end_processes)
 
     def info(self) -> Message:
         return {

@@ -170,7 +170,9 @@ def test_a_stopped_host_leaves_no_scratch_folder() -> None:
         place.backend.check("1", {}, Limits())
         name = jail(place).log_path.stem
         jail(place).stop()
-        assert eventually(lambda: not list(Path(tempfile.gettempdir()).glob(f"{name}-*")))
+        left = Path(tempfile.gettempdir())
+        is_clear = eventually(lambda: not list(left.glob(f"{name}-*")))
+        assert is_clear, (list(left.glob(f"{name}-*/*")), jail(place).log_path.read_text())
 
 
 @pytest.mark.parametrize(
