@@ -203,6 +203,7 @@ def test_a_large_cell_and_a_large_display_pass_whole(desk: Desk) -> None:
         "import weasyprint; len(weasyprint.HTML(string='<p>é').write_pdf('a.pdf') or b'') or open('a.pdf', 'rb').read(4)",
         "import pptx; p = pptx.Presentation(); p.save('a.pptx')",
         "import openpyxl; b = openpyxl.Workbook(); b.save('a.xlsx'); openpyxl.load_workbook('a.xlsx')",
+        "import pandas as pd; pd.DataFrame({'a': [1]}).to_excel('a.xlsx'); pd.read_excel('a.xlsx')",
         "import sqlite3; c = sqlite3.connect('a.db'); c.execute('create table t(a)'); c.commit()",
         "import shutil; open('a', 'w').write('x'); shutil.copy2('a', 'b'); shutil.copytree('.', 'c', ignore=lambda d, n: ['c'])",
         "import threading; t = threading.Thread(target=print); t.start(); t.join()",
