@@ -29,6 +29,7 @@ class Checks:
         self._users = users
         self._lock = threading.Lock()
         self._spare: Session | None = None
+        self._after: set[threading.Thread] = set()
         self._is_closed = False
 
     def run(self, request: Message, client: socket.socket) -> Message:
@@ -42,15 +43,19 @@ class Checks:
             outbox.finish()
             return result
         finally:
-            threading.Thread(target=self._prepare_next, args=(session,), name="after a check").start()
+            thread = threading.Thread(target=self._prepare_next, args=(session,), name="after a check")
+            self._after.add(thread)
+            thread.start()
 
     def close(self) -> None:
-        """Clear away the session that nobody took."""
+        """Clear away the session that nobody took; what is being cleared away is waited for."""
         with self._lock:
             self._is_closed = True
             spare, self._spare = self._spare, None
         if spare is not None:
             self._clear_away(spare)
+        for thread in self._after.copy():
+            thread.join()
 
     def _take(self, limits: dict[str, Any], seed: int) -> Session:  # Any: JSON numbers
         with self._lock:  # one that is in the making is sooner there than another
@@ -71,6 +76,7 @@ class Checks:
             traceback.print_exc(file=sys.stderr)
         finally:
             self._clear_away(used)
+            self._after.discard(threading.current_thread())
 
     def _make(self, limits: dict[str, Any], seed: int) -> Session:  # Any: JSON numbers
         place = tempfile.mkdtemp(prefix=f"{self._ground.name}-")
