@@ -46,6 +46,26 @@ def paths(done: StepDone) -> list[str]:
     return [artifact.path for artifact in done.artifacts]
 
 
+def test_what_is_recorded_while_a_look_scans_is_not_taken_for_removed(
+    record: RunRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that looks everywhere does not undo the upload that another one records meanwhile."""
+    scan = record.workspace.scan
+
+    def scan_and_upload() -> object:
+        found = scan()
+        record.workspace.write("upload.csv", b"a")
+        record.record_step(Call(tool="tmp.write"), record.look(["upload.csv"]))
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(record.workspace), "scan", lambda _: scan_and_upload())
+        seen = record.look()
+    done = record.record_step(Call(tool="sandbox.exec"), seen)
+    assert (done.artifacts, done.removed) == ((), ())
+    assert "upload.csv" in record.state.files
+
+
 def test_new_changed_and_removed_files_are_told_apart(record: RunRecord) -> None:
     """Each step lists the files that are new or changed since the one before, and those that are gone."""
     root = record.workspace.root
