@@ -125,9 +125,11 @@ def _show_code(state: RunState, *, as_json: bool) -> None:
 def _cells(state: RunState) -> list[tuple[int, str]]:
     """By step. A cell that is all those before it is their replay, and says nothing new."""
     cells: list[tuple[int, str]] = []
+    so_far = ""
     for step in state.steps.values():
-        if step.done.source and step.done.ok and step.done.source != _program(cells):
+        if step.done.source and step.done.ok and step.done.source != so_far:
             cells.append((step.done.step, step.done.source))
+            so_far += _program(cells[-1:])
     return cells
 
 
