@@ -2,7 +2,8 @@
 
 PartnerError
 ├── UsageError     the caller's: a setting, an option or an argument that cannot be
-└── Refused        the caller's: a tool's refusal, with its fixed code
+├── Refused        the caller's: a tool's refusal, with its fixed code
+└── ServerFailed   the machine's: no Prefect server answers, or none could be started
 """
 
 from three_tools.errors import Code
@@ -27,3 +28,7 @@ class Refused(PartnerError):
     def __init__(self, code: Code, problem: str, remedy: str = "") -> None:
         self.code = code
         super().__init__(problem, remedy)
+
+
+class ServerFailed(PartnerError):
+    """No Prefect server answers, or none could be started."""

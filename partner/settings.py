@@ -60,6 +60,10 @@ class Settings(BaseSettings):
     search_timeout_s: float = Field(default=30, gt=0, le=600, description="How long a web search may take.")
     pass_threshold: float = Field(default=0.8, ge=0, le=1, description="The aggregate from which a step passes.")
 
+    prefect_idle_s: float = Field(
+        default=900, gt=0, description="End the local Prefect server when nobody used it for so long."
+    )
+
     sandbox_environment: Path | None = Field(
         default=None, description="The environment cells run in, instead of the one that `make install` made."
     )

@@ -7,7 +7,7 @@ import typer
 from typer._click.exceptions import ClickException  # typer carries its own click and offers this nowhere else
 
 from partner.cli.screen import print_json, say
-from partner.errors import PartnerError, Refused
+from partner.errors import PartnerError, Refused, ServerFailed
 from run_record.errors import DamagedRecord, MachineRefused, NotFound, RunIsBusy, RunRecordError
 from sandbox.errors import NoSafeSandbox, SandboxError, SandboxFailed
 
@@ -69,7 +69,7 @@ def exit_code(error: RunRecordError | SandboxError | PartnerError) -> int:
             return NOT_FOUND
         case DamagedRecord():
             return DAMAGED
-        case MachineRefused() | RunIsBusy() | SandboxFailed():
+        case MachineRefused() | RunIsBusy() | SandboxFailed() | ServerFailed():
             return FAILED
         case _:
             return USAGE

@@ -1,0 +1,6 @@
+"""The Prefect server that runs talk to: found, or started under the home, and how a process is told to use it."""
+
+from partner.launch.environment import client_settings
+from partner.launch.server import PrefectServer, ServerState, find_server, server_state, stop_server
+
+__all__ = ["PrefectServer", "ServerState", "client_settings", "find_server", "server_state", "stop_server"]
