@@ -121,7 +121,7 @@ class Touched(Frozen):
     missed: tuple[str, ...]
     """Paths that were looked for, or stand in the code, and were not there."""
     asked: tuple[str, ...]
-    """What was there and the cell asked about, or whose path stands in its code: files, folders, those read among them."""
+    """What was there and the cell asked about, or whose path stands in its code; what it read is among them."""
     is_complete: bool
     """False when the cell was killed or events were dropped: then `read`, `listed`, `missed`, `asked` may lack some."""
 

@@ -8,11 +8,11 @@ from prefect import Task
 from prefect.futures import PrefectFuture
 from prefect.states import State
 
-from three_tools.after_call import Recorded
 from tasks.cache_policy import cache_policy
 from tasks.errors import KeptIsDamaged, StepFailed
 from tasks.step import Step
 from tasks.work import Work
+from three_tools.after_call import Recorded
 
 StepTask = Task[..., Any]  # Any: a task's parameters, which are the same for each of ours
 
@@ -46,9 +46,7 @@ def call_all(work: Work, task: StepTask, steps: Sequence[Step], patience: Patien
     """Do steps at once; all are waited for, then the first failure is raised."""
     work.announce(steps)
     ready = _ready(work, task, patience or Patience())
-    futures: list[PrefectFuture[Any]] = [
-        ready.submit(str(work.run.run_id), step, work.look_up(step)) for step in steps
-    ]
+    futures: list[PrefectFuture[Any]] = [ready.submit(str(work.run.run_id), step, work.look_up(step)) for step in steps]
     states: list[State[Any]] = []
     for future in futures:
         future.wait()

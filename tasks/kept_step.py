@@ -22,7 +22,9 @@ class KeptStep(Frozen):
     result: dict[str, JsonValue] = Field(description="What the tool answered.")
     artifacts: tuple[Artifact, ...] = Field(description="The files it made or changed.")
     removed: tuple[str, ...] = Field(default=(), description="The files it took away.")
-    outputs: tuple[dict[str, JsonValue], ...] = Field(default=(), description="What a cell showed, in nbformat's shape.")
+    outputs: tuple[dict[str, JsonValue], ...] = Field(
+        default=(), description="What a cell showed, in nbformat's shape."
+    )
     stderr: str = Field(default="", description="What a cell printed there: the Evaluator judges by it.")
     results: int | None = Field(default=None, description="How many results a search brought.")
     citations: Artifact | None = Field(default=None, description="The file to cite these results from.")
@@ -49,6 +51,6 @@ def unsealed(stored: Any, key: Sha256) -> KeptStep:  # Any: whatever lies in the
         raise KeptIsDamaged(f"what the cache keeps under {key[:12]} cannot be read") from None
     if kept.key != key:
         raise KeptIsDamaged(f"what the cache keeps under {key[:12]} was kept under {kept.key[:12]}")
-    if kept.seal != kept._seal():  # noqa: SLF001  (its own module)
+    if kept.seal != kept._seal():
         raise KeptIsDamaged(f"what the cache keeps under {key[:12]} was changed: its sha256 is another")
     return kept

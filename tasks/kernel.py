@@ -5,10 +5,10 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 from sandbox import Cell
+from tasks.errors import StepFailed
 from three_tools.outcome import Outcome, Refusal
 from three_tools.run import Run
 from three_tools.tool import Report
-from tasks.errors import StepFailed
 
 _TRIES = 3
 
@@ -78,7 +78,9 @@ class Kernel:
         result = self._run.session.run(Cell(code=code), Report(), None)
         if not result.ok:
             why = f"{result.error.ename}: {result.error.evalue}" if result.error else result.detail
-            raise StepFailed(f"{what} had to be run again for its variables, and failed: {why}", "run it with --refresh")
+            raise StepFailed(
+                f"{what} had to be run again for its variables, and failed: {why}", "run it with --refresh"
+            )
 
     def _seed(self, name: str) -> int:
         """Its own for each cell: how many numbers others drew, or whether they ran at all, changes nothing."""

@@ -66,7 +66,7 @@ class FlockLockManager:
         finally:
             os.close(fd)
 
-    async def await_for_lock(self, key: str, timeout: float | None = None) -> bool:  # noqa: ASYNC109  (Prefect's name)
+    async def await_for_lock(self, key: str, timeout: float | None = None) -> bool:
         return self.wait_for_lock(key, timeout)
 
     def _open(self, key: str) -> int:

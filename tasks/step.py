@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field, JsonValue
@@ -14,24 +15,25 @@ from three_tools.evaluator import Expectations
 class Step(Frozen):
     """One tool call, and what the recipe says about it."""
 
-    name: str = Field(description="What the step is called; a later attempt of the same name replaces it.", min_length=1)
+    name: str = Field(
+        description="What the step is called; a later attempt of the same name replaces it.", min_length=1
+    )
     tool: str = Field(description="The tool's canonical name.")
     arguments: dict[str, JsonValue] = Field(description="The tool's arguments.")
     expects: Expectations = Field(default_factory=Expectations, description="What the Evaluator judges it by.")
     next_steps: tuple[str, ...] = Field(default=(), description="What comes after it.")
+    source: Path | None = Field(default=None, description="A file of this machine whose bytes tmp.write is to take.")
     basis: Sha256 | None = Field(
         default=None, description="The sha256 of all that its result depends on, files aside; null: it is never cached."
     )
 
     def ask(self, attempt: int = 0, *, cached: bool = False) -> Ask:
         """The same as the record takes it."""
-        return Ask(
-            name=self.name, attempt=attempt, cached=cached, next_steps=self.next_steps, expects=self.expects
-        )
+        return Ask(name=self.name, attempt=attempt, cached=cached, next_steps=self.next_steps, expects=self.expects)
 
 
 def digest(value: Any) -> Sha256:  # Any: JSON, which is checked here
-    """The sha256 of a JSON value in canonical form. What JSON does not have is a TypeError: no two values share a key."""
+    """The sha256 of a JSON value in canonical form. What JSON does not have is a TypeError, and shares no key."""
     _require_json(value)
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return Sha256(hashlib.sha256(text.encode()).hexdigest())

@@ -42,7 +42,7 @@ class StepCache:
         """
         if step.basis is None:
             return None
-        key = self._manifests.find(step.basis, files) or digest({"basis": step.basis, "files": dict(files)})
+        key = self._manifests.find(step.basis, files) or self._first_key(step, files)
         if self._is_refreshing:
             self.forget(step, key)
             return key
@@ -51,6 +51,11 @@ class StepCache:
         except KeptIsDamaged as error:
             self.drop(step, key, error)
         return key
+
+    @staticmethod
+    def _first_key(step: Step, files: Files) -> Sha256:
+        """For what was not seen before. A search does not look at the run's files."""
+        return digest({"basis": step.basis, "files": dict(files) if step.tool == "sandbox.exec" else {}})
 
     def learn(self, step: Step, kept: KeptStep) -> None:
         """Have later runs find this result, whatever other files they have."""

@@ -13,18 +13,19 @@ from pydantic import JsonValue
 
 from run_record import Artifact, RunId, RunRecordError, Sha256
 from run_record.changes import changes
-from three_tools.after_call import Ask, Recorded
-from three_tools.contracts import FileOut, SandboxExecResult
-from three_tools.outcome import Outcome
-from three_tools.run import Run
-from three_tools.tool import Report
-from three_tools.words import count, seconds
 from tasks.errors import KeptIsDamaged, NotRecorded, StepFailed
 from tasks.kept_step import KeptStep, unsealed
 from tasks.kernel import Kernel
 from tasks.read_set import Files, observed
 from tasks.step import Step
 from tasks.step_cache import StepCache
+from three_tools.after_call import Ask, Recorded
+from three_tools.contracts import FileOut, SandboxExecResult
+from three_tools.outcome import Outcome
+from three_tools.run import Run
+from three_tools.tmp_files import StreamedWrite
+from three_tools.tool import Report
+from three_tools.words import count, seconds
 
 OnStep = Callable[[Step, Recorded], None]
 _FINAL = {"invalid_args", "tool_not_allowed", "unknown_tool", "out_of_scope", "immutable", "cancelled"}
@@ -48,7 +49,8 @@ class Work:
         self._lock = threading.RLock()
         self._order: deque[str] = deque()
         self._steps: dict[str, Step] = {}
-        self._keys: dict[str, Sha256 | None] = {}
+        self.keys: dict[str, Sha256 | None] = {}
+        """The key of each step that was looked up."""
         self._endings: dict[str, Callable[[], Recorded]] = {}
         self._failed: dict[str, Recorded] = {}
         self._recorded: dict[str, Recorded] = {}
@@ -68,7 +70,7 @@ class Work:
 
     def look_up(self, step: Step) -> Sha256 | None:
         """The key of a step in the run as it is now."""
-        self._keys[step.name] = key = self.cache.key(step, self.files())
+        self.keys[step.name] = key = self.cache.key(step, self.files())
         return key
 
     def attempt(self, step: Step, key: Sha256 | None) -> KeptStep:
@@ -119,6 +121,10 @@ class Work:
         def execute() -> Outcome:
             return self.run.execute(step.tool, step.arguments, ask, report)
 
+        if step.source is not None:
+            with open(step.source, "rb") as stream:
+                arguments = StreamedWrite(path=str(step.arguments["path"]), stream=stream)
+                return self.run.execute(step.tool, arguments, ask, report)
         return self._kernel.run(step.name, execute) if step.tool == "sandbox.exec" else execute()
 
     def _record_broken(self, step: Step, ask: Ask, report: Report, began: float, error: BaseException) -> None:
@@ -185,7 +191,7 @@ class Work:
     def _take_over(self, step: Step, stored: Any) -> Recorded:  # Any: what Prefect read from the cache
         """Have what an earlier run did: its files back in place first, then the step recorded and judged."""
         began = time.perf_counter()
-        key = self._keys[step.name] or NO_KEY
+        key = self.keys[step.name] or NO_KEY
         kept = unsealed(stored, key)
         try:
             seen = self.run.record.restore(kept.artifacts, kept.removed)
@@ -216,7 +222,7 @@ class Work:
     def drop_kept(self, step: Step, error: KeptIsDamaged) -> None:
         """What was kept cannot be had: nobody is to find it again, and the step is to be run."""
         self._endings.pop(step.name, None)
-        if key := self._keys[step.name]:
+        if key := self.keys[step.name]:
             self.cache.drop(step, key, error)
 
 
@@ -243,4 +249,6 @@ def work_of(run_id: RunId | str) -> Work:
     try:
         return _at_work[run_id]
     except KeyError:
-        raise NotRecorded(f"run {run_id} is not at work in this process", "call this task from a recipe's flow") from None
+        raise NotRecorded(
+            f"run {run_id} is not at work in this process", "call this task from a recipe's flow"
+        ) from None

@@ -71,7 +71,8 @@ class CellRun:
         changes = folder.compare(self._before, session.look_after())
         verdict = failure.judge(self._evidence())
         state = self._restore()
-        done: Message = {"listed": [], "missed": [], "appended": [], "asked": [], "asked_all": False, **(self._done or {})}
+        nothing: Message = {"listed": [], "missed": [], "appended": [], "asked": [], "asked_all": False}
+        done: Message = {**nothing, **(self._done or {})}
         return {
             "ok": verdict.cause is None,
             "cause": verdict.cause,

@@ -1,8 +1,8 @@
 """What a cell asked about without reading it: whether a file is there, and what it is.
 
-What a cell read is observed from outside, and so is most of what it listed. A file that is not there makes no event, nor
-does asking for a file's size: those are seen by Python's audit events, by `os.stat` and `os.access` as Python code calls
-them, and by the paths written in a cell's code.
+What a cell read is observed from outside, and so is most of what it listed. A file that is not there makes no event,
+and asking for a file's size makes none: those are seen by Python's audit events, by `os.stat` and `os.access` as Python
+code calls them, and by the paths written in a cell's code.
 """
 
 import ast
