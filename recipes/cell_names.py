@@ -98,43 +98,48 @@ class _Flow:
 
     def _statement(self, node: ast.stmt, bound: set[str]) -> set[str]:
         match node:
-            case ast.If(test=test, body=body, orelse=orelse):
-                bound = self._simple(test, bound)
-                return self.run(body, bound) & self.run(orelse, bound)
-            case ast.For(target=target, iter=values, body=body, orelse=orelse) | ast.AsyncFor(
-                target=target, iter=values, body=body, orelse=orelse
-            ):
-                bound = self._simple(values, bound)
-                self.run(orelse, bound)
-                self.run(body, self._simple(target, bound))
-                return bound - _deleted(node)
-            case ast.While(test=test, body=body, orelse=orelse):
-                bound = self._simple(test, bound)
-                self.run(body, bound)
-                self.run(orelse, bound)
-                return bound - _deleted(node)
-            case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-                inner = self.run(body, self._with_items(items, bound))
-                return inner if all(_is_open(item.context_expr) for item in items) else bound - _deleted(node)
+            case ast.If():
+                bound = self._simple(node.test, bound)
+                return self.run(node.body, bound) & self.run(node.orelse, bound)
+            case ast.For() | ast.AsyncFor():
+                return self._loop(node, self._simple(node.iter, bound), node.target)
+            case ast.While():
+                return self._loop(node, self._simple(node.test, bound))
+            case ast.With() | ast.AsyncWith():
+                inner = self.run(node.body, self._with_items(node.items, bound))
+                return inner if all(_is_open(item.context_expr) for item in node.items) else bound - _deleted(node)
             case ast.Try() | ast.TryStar():
-                self.run(node.body, bound)
-                before = bound - _deleted(node)
-                for handler in node.handlers:
-                    if handler.type:
-                        self._simple(handler.type, before)
-                    self.scope.stores.update([handler.name] if handler.name else [])
-                    self.run(handler.body, before | ({handler.name} if handler.name else set()))
-                self.run(node.orelse, before)
-                return self.run(node.finalbody, before)
-            case ast.Match(subject=subject, cases=cases):
-                bound = self._simple(subject, bound)
-                for case in cases:
-                    inside = self._simple(case.pattern, bound) | _captured(case.pattern)
-                    inside = inside if case.guard is None else self._simple(case.guard, inside)
-                    self.run(case.body, inside)
-                return bound - _deleted(node)
+                return self._try(node, bound)
+            case ast.Match():
+                return self._match(node, self._simple(node.subject, bound))
             case _:
                 return self._simple(node, bound)
+
+    def _loop(
+        self, node: ast.For | ast.AsyncFor | ast.While, bound: set[str], target: ast.expr | None = None
+    ) -> set[str]:
+        self.run(node.orelse, bound)
+        self.run(node.body, bound if target is None else self._simple(target, bound))
+        return bound - _deleted(node)
+
+    def _try(self, node: ast.Try | ast.TryStar, bound: set[str]) -> set[str]:
+        """Anything in it may not have happened."""
+        inside = self.run(node.body, bound)
+        before = bound - _deleted(node)
+        for handler in node.handlers:
+            if handler.type:
+                self._simple(handler.type, before)
+            self.scope.stores.update([handler.name] if handler.name else [])
+            self.run(handler.body, before | ({handler.name} if handler.name else set()))
+        self.run(node.orelse, inside)
+        return self.run(node.finalbody, before)
+
+    def _match(self, node: ast.Match, bound: set[str]) -> set[str]:
+        for case in node.cases:
+            inside = self._simple(case.pattern, bound) | _captured(case.pattern)
+            inside = inside if case.guard is None else self._simple(case.guard, inside)
+            self.run(case.body, inside)
+        return bound - _deleted(node)
 
     def _with_items(self, items: Iterable[ast.withitem], bound: set[str]) -> set[str]:
         for item in items:
@@ -143,7 +148,7 @@ class _Flow:
         return bound
 
     def _simple(self, node: ast.AST, bound: set[str]) -> set[str]:
-        """A statement or expression without statements in it; everything that it uses counts as used before it binds."""
+        """What has no statements in it. All that it uses counts as used before it binds."""
         scope = Scope()
         scope.visit(node)
         self.uses |= scope.loads - bound - _own_name(node)
@@ -180,9 +185,7 @@ def _bound_at_once(node: ast.AST, scope: Scope) -> set[str]:
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return {node.name}
     certain = {
-        part.id
-        for part in _outside_functions(node)
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+        part.id for part in _outside_functions(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
     }
     return certain & scope.stores
 

@@ -73,7 +73,9 @@ class Dataflow:
     def defined_later(self, cell: str, name: str) -> str | None:
         """The later cell that defines a name, when only a later one does."""
         later = self._order[self._order.index(cell) + 1 :]
-        return next((other for other in later if name in {*self.names(other).defines, *self.names(other).imports}), None)
+        return next(
+            (other for other in later if name in {*self.names(other).defines, *self.names(other).imports}), None
+        )
 
     def _earlier(self, cell: str) -> list[CellNames]:
         self.names(cell)

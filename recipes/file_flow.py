@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from recipes.errors import RecipeNotFound, meant
 from recipes.recipe import Recipe, RecipeCell
 
-_READING = ("read", "load", "open", "render", "imread", "svg", "png", "write")  # page.write reads its template
-_WRITING = ("to_", "write", "save", "dump", "mkdir")
+_READING = ("read", "load", "open", "render", "imread", "svg", "png")
+_WRITING = ("to_", "write", "save", "dump")
 _SEARCHED = ("evidence.json", "evidence/*", "citations.json", "citations/*", "CEL.md")
 """What the tools leave in the run's folder for cells to read."""
 
@@ -72,7 +72,7 @@ class FileFlow:
         if cell in self._behind(later):
             yield FileFinding(
                 cell,
-                f"{path} goes in a circle: '{cell}' reads what '{later}' makes, and '{later}' reads what '{cell}' makes",
+                f"{path} goes in a circle: '{cell}' reads what '{later}' makes, and '{later}' what '{cell}' makes",
                 "split one of the two cells",
             )
         else:
@@ -134,6 +134,8 @@ def _paths(call: ast.Call) -> Iterator[tuple[str, bool]]:
             yield from _as_done(verb, _text(first), call.args[:1])
         case ast.Call(func=ast.Name(id=verb) | ast.Attribute(attr=verb), args=[first, *rest]):
             yield from _as_done(verb, _text(first), rest[:1])
+        case _:
+            pass
 
 
 def _as_done(verb: str, path: str, then: list[ast.expr]) -> Iterator[tuple[str, bool]]:
@@ -142,7 +144,7 @@ def _as_done(verb: str, path: str, then: list[ast.expr]) -> Iterator[tuple[str, 
     if verb == "open":
         mode = _text(then[0]) if then else "r"
         yield path, bool(set(mode) & set("wax+"))
-    elif verb.startswith(_WRITING) and verb != "mkdir":
+    elif verb.startswith(_WRITING):
         yield path, True
     elif verb.startswith(_READING):
         yield path, False

@@ -22,7 +22,12 @@ _HEAD_BYTES = 1 << 20
 _CHECKED_ROWS = 1000
 _MOST_FIELD = 10_000_000
 _MAGIC = {".xlsx": b"PK\x03\x04", ".xlsm": b"PK\x03\x04", ".parquet": b"PAR1"}
-_KINDS = {b"PK\x03\x04": "a workbook or an archive", b"PAR1": "Parquet", b"%PDF": "a PDF", b"\xd0\xcf\x11\xe0": "an old Excel file"}
+_KINDS = {
+    b"PK\x03\x04": "a workbook or an archive",
+    b"PAR1": "Parquet",
+    b"%PDF": "a PDF",
+    b"\xd0\xcf\x11\xe0": "an old Excel file",
+}
 _IS_KIND: dict[ColumnKind, Callable[[str], bool]] = {
     "number": lambda text: as_number(text) is not None,
     "integer": is_integer,
@@ -102,8 +107,8 @@ def _check_table(wanted: Input, path: Path, head: bytes) -> None:
         encoding = encoding_of(head)
         with path.open(encoding=encoding, newline="") as file:
             rows = _rows(file, delimiter_of(head.decode(encoding, errors="ignore")))
-            header = next(rows, (0, []))[1]
-            first = next(rows, None)
+            top, first = next(rows, None), next(rows, None)
+            header = top[1] if top else []
             _check_columns(wanted, path, header, first[1] if first else None)
             _check_rows(wanted, path, header, itertools.chain([first] if first else [], rows))
     except (NotText, UnicodeError) as error:
@@ -143,15 +148,16 @@ def _quoted(field: str) -> str:
 
 def _check_rows(wanted: Input, path: Path, header: list[str], rows: Iterator[tuple[int, list[str]]]) -> None:
     places = {name.strip(): place for place, name in enumerate(header)}
-    checks = [(name, places[name], kind) for name, kind in wanted.columns.items() if kind in _IS_KIND]
+    checks = [(name, places[name], is_kind) for name, kind in wanted.columns.items() if (is_kind := _IS_KIND.get(kind))]
     found = 0
     for line, row in itertools.islice(rows, max(_CHECKED_ROWS, wanted.min_rows)):
         found += 1
-        for name, place, kind in checks if found <= _CHECKED_ROWS else ():
+        for name, place, is_kind in checks if found <= _CHECKED_ROWS else ():
             value = row[place] if place < len(row) else ""
-            if not is_missing(value) and not _IS_KIND[kind](value):
+            if not is_missing(value) and not is_kind(value):
                 raise BadInput(
-                    f"{path.name}, line {line}: column '{name}' holds {value[:60]!r}", f"it must be {_WANTED[kind]}"
+                    f"{path.name}, line {line}: column '{name}' holds {value[:60]!r}",
+                    f"it must be {_WANTED[wanted.columns[name]]}",
                 )
     if found < wanted.min_rows:
         held = "no rows below its header" if found == 0 else f"{found} row{'' if found == 1 else 's'}"

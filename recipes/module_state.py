@@ -12,13 +12,13 @@ _CHANGING = frozenset({
     "rcdefaults", "reload", "reset_option", "reset_orig", "resetwarnings", "seed", "setattr", "setlocale",
     "setrecursionlimit", "simplefilter", "switch_backend", "tzset", "umask", "unsetenv", "use",
 })  # fmt: skip
-"""Calls by their last name: pd.set_option, plt.rc, np.random.seed, warnings.filterwarnings, os.chdir, matplotlib.use."""
+"""Calls by their last name: plt.rc, np.random.seed, warnings.filterwarnings, os.chdir, matplotlib.use."""
 
 _CHANGING_PREFIXES = ("set_", "register", "unregister", "setdefault", "patch")
 _CONTAINER_CHANGES = frozenset({
     "add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "setdefault", "sort", "update",
 })  # fmt: skip
-"""On something that a module holds (sys.path.insert, os.environ.update), not on the module: np.append makes an array."""
+"""On something that a module holds (sys.path.insert, os.environ.update), not a module: np.append makes an array."""
 
 _OWN_STATE = frozenset({"Random", "SystemRandom", "Generator", "RandomState", "SeedSequence", "default_rng", "PCG64"})
 """Random numbers with a state of their own; every other call of a `random` module moves the one that all share."""
@@ -48,8 +48,6 @@ def _is_changing_call(path: tuple[str, ...]) -> bool:
         return True
     if len(path) > 2 and last in _CONTAINER_CHANGES:
         return True
-    if len(path) == 2 and last in _CONTAINER_CHANGES and not path[0].islower():
-        return False
     return len(path) > 1 and "random" in path[:-1] and last not in _OWN_STATE
 
 

@@ -15,7 +15,7 @@ from recipes.recipe import DelayS, Frozen, Input, Parameter, Recipe, RecipeCell,
 FILE = "recipe.toml"
 NOTEBOOK = "notebook.py"
 _TAKEN = ("objective", "as_of", "item")  # what templates of searches see beside the parameters
-_TABLES = {"parameters": Parameter, "inputs": Input}
+_TABLES = ("parameters", "inputs")
 
 
 class _CellTable(Frozen):
@@ -72,15 +72,18 @@ def _told(path: Path) -> _File:
     except tomllib.TOMLDecodeError as error:
         raise RecipeInvalid(f"{path} is not TOML: {error}", "mend that line") from None
     for table in _TABLES:  # each learns the name it is filed under
-        for name, entry in (content.get(table) or {}).items():
-            if isinstance(entry, dict):
+        entries: dict[str, Any] = content.get(table) or {}  # Any: as above
+        for name, entry in entries.items() if hasattr(entries, "items") else ():
+            if hasattr(entry, "update"):
                 entry["name"] = name
     try:
         return _File(**content)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise RecipeInvalid(f"{path}: {where}: {_reason(first['msg'])}", _remedy(first["type"], first["loc"])) from None
+        place = [str(part) for part in first["loc"]]
+        raise RecipeInvalid(
+            f"{path}: {'.'.join(place)}: {_reason(first['msg'])}", _remedy(first["type"], place)
+        ) from None
 
 
 def _reason(message: str) -> str:
@@ -89,12 +92,12 @@ def _reason(message: str) -> str:
     return said.get(message, message.removeprefix("Value error, "))
 
 
-def _remedy(kind: str, where: tuple[int | str, ...]) -> str:
+def _remedy(kind: str, where: list[str]) -> str:
     if kind != "extra_forbidden":
         return "docs/writing-a-recipe.md shows what it may be"
-    model = {"parameters": Parameter, "inputs": Input, "searches": Search, "cells": _CellTable}.get(str(where[0]))
+    model = {"parameters": Parameter, "inputs": Input, "searches": Search, "cells": _CellTable}.get(where[0])
     known = (model if model and len(where) > 1 else _File).model_fields
-    return meant(str(where[-1]), [name for name in known if name != "name" or where[0] == "searches"])
+    return meant(where[-1], [name for name in known if name != "name" or where[0] == "searches"])
 
 
 def _text(path: Path) -> str:

@@ -1,6 +1,5 @@
 """Which names a piece of code uses and binds in its own scope, and which reach out of the scopes inside it."""
 # The methods are named as ast.NodeVisitor calls them.
-# ruff: noqa: N802
 
 import ast
 from collections.abc import Iterable

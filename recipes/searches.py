@@ -62,7 +62,7 @@ def _query(search: Search, name: str, known: Mapping[str, JsonValue], recipe: Re
 
 def _rendered(search: Search, field: str, template: str, known: Mapping[str, JsonValue], recipe: Recipe) -> str:
     # Plain text: a query is never put into HTML.
-    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)  # noqa: S701
+    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
     try:
         return " ".join(environment.from_string(template).render(known).split())
     except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:

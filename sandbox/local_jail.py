@@ -28,8 +28,9 @@ class LocalJail:
         settings: HostSettings | None = None,
         environment: Path | None = None,
         say: Callable[[str], None] | None = None,
+        libraries: Mapping[str, Path] | None = None,
     ) -> None:
-        self._environment = find_environment(environment)
+        self._environment = find_environment(environment, libraries)
         self._link = HostLink(home, self._environment, settings or HostSettings())
         self._say = say
 

@@ -22,7 +22,8 @@ def render(template: str, **values: Any) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"amount": amount, "count": count, "day": day, "percent": percent}
+    for word in (amount, count, day, percent):
+        environment.filters[word.__name__] = word
     return environment.get_template(template).render(values)
 
 

@@ -1,12 +1,12 @@
 """Tables as people send them, read into pandas with the types that their words have."""
 # pandas is only in the sandbox's environment.
-# pyright: reportMissingImports=false
+# pyright: basic, reportMissingImports=false
 
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recipes.kit.text_tables import (
-    MISSING,
     NotText,
     as_number,
     delimiter_of,
@@ -53,8 +53,6 @@ def _read_text(path: Path) -> "pd.DataFrame":
         text = content.decode(encoding_of(content))
     except (NotText, UnicodeDecodeError) as error:
         raise UnreadableTable(f"{path.name} is not text: {error}") from None
-    from io import StringIO
-
     try:
         frame = pd.read_csv(
             StringIO(text),
@@ -119,9 +117,6 @@ def _as_dates(column: "pd.Series", words: list[str]) -> "pd.Series":
     slashed = [word.strip() for word in words if "/" in word and not word.strip()[:4].isdigit()]
     is_month_first = any(int(word.split("/")[1]) > 12 for word in slashed)
     dates = pd.to_datetime(
-        pd.Series(words), format="mixed", dayfirst=bool(slashed) and not is_month_first or "." in words[0], utc=True
+        pd.Series(words), format="mixed", dayfirst=(bool(slashed) and not is_month_first) or "." in words[0], utc=True
     )
     return pd.to_datetime(column.map(dict(zip(words, dates, strict=True))), utc=True).dt.tz_localize(None)
-
-
-__all__ = ["MISSING", "UnreadableTable", "read_table"]
