@@ -17,11 +17,12 @@ _LONGEST = 46
 
 
 class RunScreen:
-    """Follows a run for a person; `on_opened` is told its id as soon as it has one."""
+    """Follows a run for a person, and tells whoever waits for it the run's id as soon as it has one."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, quiet: bool = False, announce: int | None = None) -> None:
         self.run_id = ""
-        self.attempts: dict[str, int] = {}
+        self._is_quiet = quiet
+        self._announce = announce
         self._progress = Progress()
         self._lock = threading.Lock()
         self._at_work: dict[str, float] = {}
@@ -39,6 +40,11 @@ class RunScreen:
 
     def opened(self, run: Run, recipe: Recipe) -> None:
         self.run_id = run.run_id
+        if self._announce is not None:
+            with open(self._announce, "w") as waiting:
+                print(run.run_id, file=waiting)
+        if self._is_quiet:
+            return
         objective = printable(run.record.state.opened.objective)
         say(f"\n{recipe.name}   run {run.run_id}   objective: {objective}")
 
@@ -49,13 +55,14 @@ class RunScreen:
     def ended(self, step: Step, recorded: Recorded) -> None:
         with self._lock:
             self._at_work.pop(step.name, None)
-            self._progress.clear()
-            say(_line(step, recorded))
+            if not self._is_quiet:
+                self._progress.clear()
+                say(_line(step, recorded))
 
     def _tell_time(self) -> None:
         while not self._is_over.wait(_TICK_S):
             with self._lock:
-                if self._at_work:
+                if self._at_work and not self._is_quiet:
                     name, began = min(self._at_work.items(), key=lambda item: item[1])
                     self._progress.show(f"  {name}, {duration(time.monotonic() - began)}")
 
