@@ -1,5 +1,6 @@
 """The process of the local Prefect server: `python -m partner.launch.prefect_server`, told what to do on its stdin."""
 
+import gc
 import os
 import socket
 import sys
@@ -59,7 +60,9 @@ class LocalServer(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         if counter % _TICKS == 0:
-            if self._front.idle_s > self._start.idle_s or self._folder.identity() != self._identity:
+            if self._folder.identity() != self._identity:
+                os._exit(0)  # nothing is left to be ended well
+            if self._front.idle_s > self._start.idle_s:
                 self._is_ending = True
                 return True
             self._folder.bound_log(_LOG_BYTES)
@@ -68,7 +71,7 @@ class LocalServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._is_ending = True
         _end_after(_END_S)
-        if self._record is not None and self._folder.identity() == self._identity:
+        if self._record is not None:
             self._folder.remove_record(self._record)
         await super().shutdown(sockets)
 
@@ -102,9 +105,18 @@ def main() -> None:
         listener = _listener()
         port: int = listener.getsockname()[1]
         os.environ.update(server_settings(port, folder.auth(), _ui_copy(folder)))
-        from prefect.server.api.server import create_app  # reads its settings now
+        LocalServer(_prefect(), port, start, ready).run([listener])
 
-        LocalServer(create_app(final=True), port, start, ready).run([listener])
+
+def _prefect() -> ASGIApp:
+    """Prefect's own application, with the settings that stand in the environment now."""
+    gc.disable()  # half a second of looking for garbage among classes and routes, which all stay
+    from prefect.server.api.server import create_app
+
+    app = create_app()
+    gc.freeze()
+    gc.enable()
+    return app
 
 
 def _listener() -> socket.socket:

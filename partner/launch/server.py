@@ -165,8 +165,9 @@ def _end(pid: int) -> None:
 def _ask_given(api_url: str, environ: Mapping[str, str]) -> None:
     """Whether a server that the user named answers, and to us."""
     remedy = "start it, correct PREFECT_API_URL, or unset it: then a local server is started"
-    request = urllib.request.Request(f"{api_url.rstrip('/')}/admin/version", headers=_authorisation(environ))  # noqa: S310
     try:
+        url = f"{api_url.rstrip('/')}/admin/version"
+        request = urllib.request.Request(url, headers=_authorisation(environ))  # noqa: S310  (the user's own URL)
         urllib.request.urlopen(request, timeout=_GIVEN_S).close()  # noqa: S310  (the user's own URL)
     except urllib.error.HTTPError as error:
         if error.code in _UNAUTHORISED:

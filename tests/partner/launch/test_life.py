@@ -9,29 +9,48 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+from threading import Thread
 from time import monotonic
 
 import pytest
 
-from fakes.prefect_server import is_alive, variables, wait_until
+from fakes.prefect_server import is_alive, wait_until
 from partner.errors import ServerFailed
 from partner.launch import PrefectServer, ServerState, find_server, server_state, stop_server
 
-FIND = "import sys; from pathlib import Path; from partner.launch import find_server; print(find_server(Path(sys.argv[1]), 60))"
-LONG_FLOW = """
-import sys, time
-from prefect import flow, task
+FIND = """
+import sys
+from pathlib import Path
+from partner.launch import find_server
+print(find_server(Path(sys.argv[1]), 60))
+"""
+
+
+COMPUTE = """
+import sys
+from pathlib import Path
+from time import sleep
+from prefect import flow, task  # before the server starts: it takes longer than the server would wait
+from fakes.prefect_server import is_alive, settings_of_this_process
+from partner.launch import find_server, server_state
 
 @task
-def wait() -> str:
-    time.sleep(float(sys.argv[1]))
-    return "waited"
+def compute() -> str:
+    sleep(5)
+    return "computed"
 
 @flow
-def waiting() -> str:
-    return wait()
+def computing() -> str:
+    return compute()
 
-print(waiting())
+home = Path(sys.argv[1])
+server = find_server(home, 2.5)
+pid = server_state(home).pid
+with settings_of_this_process(server, home):
+    done = computing()
+assert is_alive(pid)
+print(done, pid)
 """
 
 
@@ -50,7 +69,7 @@ def state_of(home: Path) -> ServerState:
 
 
 def test_two_at_once_give_one_that_outlives_them_and_comes_back_after_a_kill(home: Path) -> None:
-    """Processes that start a server at once share it; what it stored survives SIGKILL; its stale record misleads nobody."""
+    """Processes that start one at once share it; what it stored survives SIGKILL; its stale record misleads nobody."""
     finders = [
         subprocess.Popen([sys.executable, "-c", FIND, home], stdout=subprocess.PIPE, text=True) for _ in range(2)
     ]
@@ -76,15 +95,12 @@ def test_two_at_once_give_one_that_outlives_them_and_comes_back_after_a_kill(hom
 
 def test_it_ends_when_idle_and_not_during_a_flow(home: Path) -> None:
     """A flow that computes for longer than the server waits keeps it; without one it is gone."""
-    server = find_server(home, 2.5, environ={})
-    pid = state_of(home).pid
-    environment = {**os.environ, **variables(server, home)}
-    done = subprocess.run(
-        [sys.executable, "-c", LONG_FLOW, "6"], env=environment, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "waited\n"
-    assert is_alive(pid)
-    wait_until(lambda: not is_alive(pid), "the server is gone when nobody uses it", 15)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", COMPUTE, str(home)]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    computed, pid = done.stdout.split()
+    assert computed == "computed"
+    wait_until(lambda: not is_alive(int(pid)), "the server is gone when nobody uses it")
 
 
 @pytest.mark.parametrize("replaced", [False, True])
@@ -101,16 +117,24 @@ def test_it_ends_when_its_home_is_gone(home: Path, replaced: bool) -> None:
 
 def test_a_record_that_names_anothers_port_is_not_believed(home: Path) -> None:
     """What listens on the recorded port must prove that it knows the secret, and is not told it."""
-    with socket.create_server(("127.0.0.1", 0)) as other:
+    heard: list[bytes] = []
+
+    class Other(StreamRequestHandler):
+        def handle(self) -> None:
+            heard.append(self.rfile.readline())
+            self.wfile.write(b"HTTP/1.0 200 OK\r\n\r\n{}")
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Other) as other:
+        Thread(target=other.serve_forever, daemon=True).start()
         (home / "prefect").mkdir(parents=True)
         (home / "prefect" / "auth").write_text("partner:secret-of-the-home")
-        record = {"port": other.getsockname()[1], "pid": os.getpid(), "started_at_ms": 0, "prefect": "3.8.8"}
+        record = {"port": other.server_address[1], "pid": os.getpid(), "started_at_ms": 0, "prefect": "3.8.8"}
         (home / "prefect" / "server.json").write_text(json.dumps(record))
         assert server_state(home) is None
-        connection, _ = other.accept()
-        with connection:
-            assert b"secret-of-the-home" not in connection.recv(4096)
         assert stop_server(home) is False
+        other.shutdown()
+    assert len(heard) == 2
+    assert all(b"secret-of-the-home" not in line for line in heard)
 
 
 def test_a_server_that_cannot_start_says_why(home: Path) -> None:
