@@ -8,6 +8,8 @@ import pytest
 from hypothesis import settings
 
 from fakes.clock import FakeClock
+from fakes.prefect_server import settings_of_this_process, shared_server, variables
+from partner.launch import PrefectServer
 from run_record import Home, Question, RunRecord
 
 # Slow machines are no failure; CI tries the same examples each time, people's machines new ones.
@@ -40,7 +42,7 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No setting of whoever runs the tests reaches them."""
-    for name in [name for name in os.environ if name.startswith("PARTNER_") or name == "TAVILY_API_KEY"]:
+    for name in [name for name in os.environ if name.startswith(("PARTNER_", "PREFECT_")) or name == "TAVILY_API_KEY"]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
 
@@ -58,3 +60,27 @@ def home(tmp_path: Path, clock: FakeClock) -> Home:
 @pytest.fixture
 def record(home: Home) -> RunRecord:
     return home.create_run(Question(objective="Where should the money go?", by="anna"))
+
+
+@pytest.fixture(scope="session")
+def session_prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Generator[PrefectServer]:
+    """One for all workers; tests ask for `prefect_server`, which also points this process at it."""
+    top = tmp_path_factory.getbasetemp()
+    with shared_server(top.parent if "PYTEST_XDIST_WORKER" in os.environ else top) as server:
+        yield server
+
+
+@pytest.fixture
+def prefect_server(
+    session_prefect_server: PrefectServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Generator[PrefectServer]:
+    """A running server that flows of this process, and of processes that the test starts, use.
+
+    Those get it from the environment. Here, where Prefect may have been imported before, its settings' context is
+    changed for the test; a thread or flow that outlives the test does not see it. Results are the test's own. The
+    database is everyone's: look for what you made by its id, not by counting.
+    """
+    for name, value in variables(session_prefect_server, tmp_path).items():
+        monkeypatch.setenv(name, value)
+    with settings_of_this_process(session_prefect_server, tmp_path):
+        yield session_prefect_server

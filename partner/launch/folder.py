@@ -5,6 +5,7 @@ import os
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from partner.errors import ServerFailed
 _USER = "partner"
 _LOG_TAIL_BYTES = 4096
 _LOG_TAIL_LINES = 12
+_LOOK_S = 0.1
 
 
 class ServerRecord(BaseModel):
@@ -37,6 +39,7 @@ class ServerFolder:
         self.log = self.path / "server.log"
         self.database = self.path / "prefect.db"
         self._record = self.path / "server.json"
+        self._running = self.path / "running.lock"
         self._auth = self.path / "auth"
 
     def make(self) -> None:
@@ -97,6 +100,30 @@ class ServerFolder:
     def only_one_starts(self) -> Generator[None]:
         with open(self.path / "starting.lock", "ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def is_running(self) -> bool:
+        """Whether a process is this home's server, answering or not."""
+        with open(self._running, "ab") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
+
+    @contextmanager
+    def only_one_runs(self, patience_s: float) -> Generator[None]:
+        """Two servers on one database would confuse everyone; one that is just ending is waited for."""
+        with open(self._running, "ab") as lock:
+            until_s = time.monotonic() + patience_s
+            while True:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > until_s:
+                        raise ServerFailed("another server of this home is running", "end it") from None
+                    time.sleep(_LOOK_S)
             yield
 
     def _replace(self, path: Path, text: str) -> None:

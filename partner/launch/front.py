@@ -77,7 +77,7 @@ def _headers(port: int) -> list[tuple[bytes, bytes]]:
     """The UI is script, styles, fonts and pictures of this server, its API and its websockets, and nothing else."""
     policy = {
         "default-src": "'self'",
-        "script-src": "'self'",
+        "script-src": "'self' 'unsafe-eval'",  # the graph of a run is drawn by pixi.js, which compiles its shaders
         "style-src": "'self' 'unsafe-inline'",
         "img-src": "'self' data: blob:",
         "font-src": "'self' data:",

@@ -1,13 +1,12 @@
 """The process of the local Prefect server: `python -m partner.launch.prefect_server`, told what to do on its stdin."""
 
-import fcntl
+import gc
 import os
 import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,6 +41,7 @@ class LocalServer(uvicorn.Server):
         self._auth = self._folder.auth()
         self._record: ServerRecord | None = None
         self._identity: tuple[int, ...] | None = None
+        self._is_ending = False
         self._front = Front(app, port, self._answer)
         super().__init__(
             uvicorn.Config(self._front, log_config=None, access_log=False, timeout_graceful_shutdown=_GRACE_S)
@@ -60,18 +60,24 @@ class LocalServer(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         if counter % _TICKS == 0:
-            if self._front.idle_s > self._start.idle_s or self._folder.identity() != self._identity:
+            if self._folder.identity() != self._identity:
+                os._exit(0)  # nothing is left to be ended well
+            if self._front.idle_s > self._start.idle_s:
+                self._is_ending = True
                 return True
             self._folder.bound_log(_LOG_BYTES)
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._is_ending = True
         _end_after(_END_S)
-        if self._record is not None and self._folder.identity() == self._identity:
+        if self._record is not None:
             self._folder.remove_record(self._record)
         await super().shutdown(sockets)
 
     def _answer(self, nonce: str) -> str:
+        if self._is_ending:
+            return ""  # nobody shall begin to rely on it now
         up_s = time.time() - self._record.started_at_ms / 1000 if self._record else 0.0
         signed = proof(nonce, self._port, self._auth)
         return Answer(proof=signed, pid=os.getpid(), prefect=version("prefect"), up_s=up_s).model_dump_json()
@@ -86,7 +92,7 @@ def main() -> None:
     giving_up = _end_after(_START_S)
     folder = ServerFolder(start.home)
     os.chdir(folder.path)
-    with _being_the_only_one(folder):
+    with folder.only_one_runs(_PREDECESSOR_S):
         template = template_folder()
         is_new = not folder.database.exists() and not use_template(template, folder.path)
 
@@ -99,25 +105,18 @@ def main() -> None:
         listener = _listener()
         port: int = listener.getsockname()[1]
         os.environ.update(server_settings(port, folder.auth(), _ui_copy(folder)))
-        from prefect.server.api.server import create_app  # reads its settings now
-
-        LocalServer(create_app(final=True), port, start, ready).run([listener])
+        LocalServer(_prefect(), port, start, ready).run([listener])
 
 
-@contextmanager
-def _being_the_only_one(folder: ServerFolder) -> Generator[None]:
-    """Two servers on one database corrupt nothing and confuse everyone; one that is just ending is waited for."""
-    with open(folder.path / "running.lock", "ab") as lock:
-        until_s = time.monotonic() + _PREDECESSOR_S
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > until_s:
-                    sys.exit("another server of this home is running, and does not answer")
-                time.sleep(0.1)
-        yield
+def _prefect() -> ASGIApp:
+    """Prefect's own application, with the settings that stand in the environment now."""
+    gc.disable()  # half a second of looking for garbage among classes and routes, which all stay
+    from prefect.server.api.server import create_app
+
+    app = create_app()
+    gc.freeze()
+    gc.enable()
+    return app
 
 
 def _listener() -> socket.socket:

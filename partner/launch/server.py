@@ -21,7 +21,9 @@ from partner.launch.knock import Answer, knock
 from partner.launch.start import Start
 
 _GIVEN_S = 4.0
+_BUSY_S = 20.0
 _END_S = 12.0
+_LOOK_S = 0.1
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
 _UNAUTHORISED = (401, 403)
 
@@ -60,7 +62,7 @@ def find_server(
     folder = ServerFolder(home)
     folder.make()
     with folder.only_one_starts():
-        if found := _knock(folder, means_use=True):
+        if found := _knock_until_gone(folder):
             if found[1].prefect == version("prefect"):
                 return _ours(folder, found[0], was_started=False)
             _end(found[1].pid)  # Prefect was changed since it started
@@ -111,6 +113,22 @@ def _knock(folder: ServerFolder, *, means_use: bool) -> tuple[int, Answer] | Non
     return None if answer is None else (record.port, answer)
 
 
+def _knock_until_gone(folder: ServerFolder) -> tuple[int, Answer] | None:
+    """One that is there and does not answer is busy, or just ending."""
+    until_s = time.monotonic() + _BUSY_S
+    while True:
+        is_running = folder.is_running()
+        if (found := _knock(folder, means_use=True)) or not is_running:
+            return found
+        if time.monotonic() > until_s:
+            record = folder.read_record()
+            raise ServerFailed(
+                f"the local Prefect server is there and does not answer; the end of {folder.log}:\n{folder.log_end()}",
+                f"kill {record.pid}" if record else f"end the process that holds {folder.path / 'running.lock'}",
+            )
+        time.sleep(_LOOK_S)
+
+
 def _start(folder: ServerFolder, home: Path, idle_s: float) -> None:
     """Start it, and wait until it says that it answers, or is gone."""
     code = Path(__file__).parents[2]
@@ -147,8 +165,9 @@ def _end(pid: int) -> None:
 def _ask_given(api_url: str, environ: Mapping[str, str]) -> None:
     """Whether a server that the user named answers, and to us."""
     remedy = "start it, correct PREFECT_API_URL, or unset it: then a local server is started"
-    request = urllib.request.Request(f"{api_url.rstrip('/')}/admin/version", headers=_authorisation(environ))  # noqa: S310
     try:
+        url = f"{api_url.rstrip('/')}/admin/version"
+        request = urllib.request.Request(url, headers=_authorisation(environ))  # noqa: S310  (the user's own URL)
         urllib.request.urlopen(request, timeout=_GIVEN_S).close()  # noqa: S310  (the user's own URL)
     except urllib.error.HTTPError as error:
         if error.code in _UNAUTHORISED:
