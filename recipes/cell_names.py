@@ -96,7 +96,7 @@ class _Flow:
             surely = self._statement(statement, surely)
         return surely
 
-    def _statement(self, node: ast.stmt, bound: set[str]) -> set[str]:
+    def _statement(self, node: ast.stmt, bound: set[str]) -> set[str]:  # noqa: PLR0911  (one for each kind)
         match node:
             case ast.If():
                 bound = self._simple(node.test, bound)
