@@ -9,6 +9,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.client.orchestration import get_client
 from prefect.context import FlowRunContext
 from prefect.exceptions import PrefectException
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from recipes.recipe import Recipe
 from run_record import RunRecordError
@@ -17,6 +18,7 @@ from tasks.work import Work
 
 _LONGEST_CEL = 400_000
 _NUMBERS = "numbers.json"
+_NUMBER_LIST = TypeAdapter(dict[str, dict[str, JsonValue]])
 _log = logging.getLogger(__name__)
 Row = dict[str, str | float | int | None]
 
@@ -71,13 +73,10 @@ def _numbers(work: Work) -> list[Row]:
     if file is None or file.artifact.size > _LONGEST_CEL:
         return []
     try:
-        numbers = json.loads(work.run.objects.read(file.artifact.sha256))
-        rows = numbers.items() if isinstance(numbers, dict) else [(each["name"], each) for each in numbers]
-        return [
-            {"name": str(name), **{k: _flat(v) for k, v in dict(each).items() if k != "name"}} for name, each in rows
-        ]
-    except (ValueError, TypeError, KeyError):
+        numbers = _NUMBER_LIST.validate_json(work.run.objects.read(file.artifact.sha256))
+    except ValidationError:
         return []  # the Evaluator has said what is wrong with it
+    return [{"name": name, **{field: _flat(value) for field, value in each.items()}} for name, each in numbers.items()]
 
 
 def _flat(value: object) -> str | float | int | None:

@@ -5,7 +5,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from prefect import Flow, flow
 from prefect.task_runners import ThreadPoolTaskRunner
@@ -72,14 +72,15 @@ def recipe_flow(recipe: Recipe) -> Flow[..., str]:
     answer.__name__ = recipe.name.replace("-", "_")
     answer.__doc__ = recipe.purpose
     answer.__annotations__ |= {"parameters": parameter_model(recipe) | None, "files": _file_model(recipe) | None}
-    return flow(
+    make: Any = flow(  # Any: Prefect's overloads know only functions that are written out
         name=recipe.name,
         description=recipe.purpose,
-        task_runner=ThreadPoolTaskRunner(max_workers=_SEARCHES_AT_ONCE),
+        task_runner=cast("Any", ThreadPoolTaskRunner(max_workers=_SEARCHES_AT_ONCE)),  # Any: not typed by Prefect
         persist_result=False,
         on_crashed=[release],
         on_cancellation=[release],
-    )(answer)
+    )
+    return make(answer)
 
 
 def _answer(request: Request, shop: Workshop) -> str:

@@ -4,8 +4,7 @@ from contextlib import suppress
 from typing import Any
 
 from prefect import Flow
-from prefect.client.schemas.objects import FlowRun
-from prefect.states import State
+from prefect.client.schemas.objects import FlowRun, State
 
 from flows.workshop import Workshop, workshop
 from run_record import RunId, RunRecordError, RunState, read_journal

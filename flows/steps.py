@@ -79,6 +79,7 @@ def cell(
         arguments={"code": each.source, "timeout_s": each.timeout_s},
         expects=Expectations.model_validate(each.expects),
         next_steps=_next(request, each.name),
+        reads=(*_known(request), *each.reads),
         basis=basis,
     )
 
@@ -111,9 +112,16 @@ def _values(request: Request, reads: RunReads) -> dict[str, JsonValue]:
     }
     wanted = asdict(reads)
     names = request.parameters if reads.everything or reads.all_parameters else sorted(reads.parameters)
-    return {name: value for name, value in everything.items() if reads.everything or wanted[name]} | {
-        "parameters": {name: request.parameters.get(name) for name in names}
-    }
+    parameters: dict[str, JsonValue] = {name: request.parameters.get(name) for name in names}
+    values = {name: value for name, value in everything.items() if reads.everything or wanted[name]}
+    return {**values, "parameters": parameters}
+
+
+def _known(request: Request) -> Iterable[str]:
+    """Files that need no declaration: inputs, templates, evidence, and what cells are expected to make."""
+    yield from (*request.files, *request.recipe.templates, EVIDENCE)
+    for each in request.recipe.cells:
+        yield from each.makes
 
 
 def _next(request: Request, name: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from prefect import task
 from pydantic import JsonValue
 
+from run_record import RunId, Sha256
 from tasks.hooks import is_worth_retrying, record_and_judge
 from tasks.step import Step
 from tasks.work import work_of
@@ -18,6 +19,6 @@ from tasks.work import work_of
     on_completion=[record_and_judge],
     on_failure=[record_and_judge],
 )
-def browser_search(run_id: str, step: Step, key: str | None) -> dict[str, JsonValue]:
+def browser_search(run_id: RunId, step: Step, key: Sha256 | None) -> dict[str, JsonValue]:
     """Find sources, and keep their citations."""
     return work_of(run_id).attempt(step, key).model_dump(mode="json")

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from prefect import Task
+from prefect.client.schemas.objects import State
 from prefect.futures import PrefectFuture
-from prefect.states import State
 
 from tasks.cache_policy import cache_policy
 from tasks.errors import KeptIsDamaged, StepFailed
@@ -32,7 +32,7 @@ def call(work: Work, task: StepTask, step: Step, patience: Patience | None = Non
     work.announce([step])
     ready = _ready(work, task, patience or Patience())
     try:
-        ready(str(work.run.run_id), step, work.look_up(step))
+        ready(work.run.run_id, step, work.look_up(step))
         return _settled(work, ready, step)
     except StepFailed:
         work.settled(step)
@@ -46,7 +46,8 @@ def call_all(work: Work, task: StepTask, steps: Sequence[Step], patience: Patien
     """Do steps at once; all are waited for, then the first failure is raised."""
     work.announce(steps)
     ready = _ready(work, task, patience or Patience())
-    futures: list[PrefectFuture[Any]] = [ready.submit(str(work.run.run_id), step, work.look_up(step)) for step in steps]
+    submit = cast("Any", ready).submit  # Any: Prefect's overloads are not fully typed
+    futures: list[PrefectFuture[Any]] = [submit(work.run.run_id, step, work.look_up(step)) for step in steps]
     states: list[State[Any]] = []
     for future in futures:
         future.wait()
@@ -74,5 +75,5 @@ def _settled(work: Work, ready: StepTask, step: Step) -> Recorded:
         return work.settled(step)
     except KeptIsDamaged as error:
         work.drop_kept(step, error)
-    ready.with_options(refresh_cache=True)(str(work.run.run_id), step, work.look_up(step))
+    ready.with_options(refresh_cache=True)(work.run.run_id, step, work.look_up(step))
     return work.settled(step)

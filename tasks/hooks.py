@@ -3,9 +3,8 @@
 from typing import Any
 
 from prefect import Task
-from prefect.client.schemas.objects import TaskRun
+from prefect.client.schemas.objects import State, TaskRun
 from prefect.context import TaskRunContext
-from prefect.states import State
 
 from tasks.errors import StepFailed
 from tasks.step import Step
@@ -20,7 +19,7 @@ def record_and_judge(task: Task[..., Any], task_run: TaskRun, state: State[Any])
     context = TaskRunContext.get()
     if context is not None:
         step: Step = context.parameters["step"]
-        work_of(context.parameters["run_id"]).end(step.name, state)
+        work_of(context.parameters["run_id"]).end(step, state)
 
 
 def is_worth_retrying(task: Task[..., Any], task_run: TaskRun, state: State[Any]) -> bool:  # noqa: ARG001  (likewise)

@@ -1,6 +1,6 @@
 """What a step left behind, kept so that a later run need not run it again."""
 
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, JsonValue, ValidationError
 
@@ -32,9 +32,10 @@ class KeptStep(Frozen):
     seal: Sha256 | None = Field(default=None, description="The sha256 of everything else here.")
 
     def sealed(self) -> Self:
-        return self.model_copy(update={"seal": self._seal()})
+        return self.model_copy(update={"seal": self.digest()})
 
-    def _seal(self) -> Sha256:
+    def digest(self) -> Sha256:
+        """The sha256 of everything in it but its seal."""
         return digest(self.model_dump(mode="json", exclude={"seal"}))
 
     @property
@@ -43,7 +44,7 @@ class KeptStep(Frozen):
         return {artifact.path: artifact.sha256 for artifact in self.artifacts}
 
 
-def unsealed(stored: Any, key: Sha256) -> KeptStep:  # Any: whatever lies in the cache
+def unsealed(stored: object, key: Sha256) -> KeptStep:
     """A kept step as it was; KeptIsDamaged if it is another's, or is not what was kept."""
     try:
         kept = KeptStep.model_validate(stored)
@@ -51,6 +52,6 @@ def unsealed(stored: Any, key: Sha256) -> KeptStep:  # Any: whatever lies in the
         raise KeptIsDamaged(f"what the cache keeps under {key[:12]} cannot be read") from None
     if kept.key != key:
         raise KeptIsDamaged(f"what the cache keeps under {key[:12]} was kept under {kept.key[:12]}")
-    if kept.seal != kept._seal():
+    if kept.seal != kept.digest():
         raise KeptIsDamaged(f"what the cache keeps under {key[:12]} was changed: its sha256 is another")
     return kept

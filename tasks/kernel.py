@@ -10,13 +10,11 @@ from three_tools.outcome import Outcome, Refusal
 from three_tools.run import Run
 from three_tools.tool import Report
 
-_TRIES = 3
-
 
 class Plan(Protocol):
     """Which cells a cell needs the variables of."""
 
-    def replay(self, name: str, live: Collection[str]) -> tuple[str, ...]:
+    def replay(self, cell: str, live: Collection[str]) -> tuple[str, ...]:
         """The cells to run first, in order, in a kernel where `live` were run."""
         ...
 
@@ -38,14 +36,14 @@ class Kernel:
 
     def run(self, name: str, execute: Callable[[], Outcome]) -> Outcome:
         """Run a cell; a session that is lost before the cell begins is made anew."""
-        for _ in range(_TRIES):
-            try:
-                again = self._prepare(name)
-            except StepFailed as error:
-                return Outcome(tool="sandbox.exec", ok=False, refusal=Refusal("failed", error.problem, error.remedy))
+        try:
+            again = self._prepare(name)
             outcome = execute()
-            if outcome.code != "conflict" or self._run.session.start(Report()) == self._number:
-                break
+            if outcome.code == "conflict" and self._run.session.start(Report()) != self._number:
+                again = self._prepare(name)
+                outcome = execute()
+        except StepFailed as error:
+            return Outcome(tool="sandbox.exec", ok=False, refusal=Refusal("failed", error.problem, error.remedy))
         if outcome.ok:
             self._live.append(name)
         if again:

@@ -22,6 +22,7 @@ class Step(Frozen):
     arguments: dict[str, JsonValue] = Field(description="The tool's arguments.")
     expects: Expectations = Field(default_factory=Expectations, description="What the Evaluator judges it by.")
     next_steps: tuple[str, ...] = Field(default=(), description="What comes after it.")
+    reads: tuple[str, ...] = Field(default=(), description="The files that it is declared to read, if it is a cell.")
     source: Path | None = Field(default=None, description="A file of this machine whose bytes tmp.write is to take.")
     basis: Sha256 | None = Field(
         default=None, description="The sha256 of all that its result depends on, files aside; null: it is never cached."

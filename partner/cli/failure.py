@@ -6,8 +6,8 @@ from contextlib import suppress
 import typer
 from typer._click.exceptions import ClickException  # typer carries its own click and offers this nowhere else
 
-from partner.cli.screen import print_json, say
 from flows.errors import BelowThreshold, FlowError
+from partner.cli.screen import print_json, say
 from partner.errors import PartnerError, Refused, ServerFailed
 from recipes.errors import RecipeError, RecipeNotFound
 from run_record.errors import DamagedRecord, MachineRefused, NotFound, RunIsBusy, RunRecordError

@@ -12,7 +12,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any
+from typing import Any, cast
 
 _NAME = r"[\w@%+=,~ -][\w@%+=,.~ -]*"
 _A_PATH = re.compile(rf"(?:{_NAME}/)*{_NAME}(?:/|\.\w{{1,8}})")
@@ -44,7 +44,7 @@ class Looks:
             self._note(text)
         self._is_on = True
 
-    def end(self) -> dict[str, list[str]]:
+    def end(self) -> dict[str, list[str] | bool]:
         self._is_on = False
         return {
             "missed": sorted(self._missed),
@@ -60,10 +60,10 @@ class Looks:
 
         @wraps(original)
         def ask(path: Any, *arguments: Any, **options: Any) -> Any:
-            if self._is_on and isinstance(path, str | os.PathLike) and options.get("dir_fd") is None:
+            if self._is_on and isinstance(path, str | bytes | os.PathLike) and options.get("dir_fd") is None:
                 self._is_on = False  # our own look makes such calls too
                 try:
-                    self._note(os.fsdecode(path))
+                    self._note(os.fsdecode(cast("str", path)))
                 finally:
                     self._is_on = True
             return original(path, *arguments, **options)
