@@ -8,6 +8,7 @@ from typer._click.exceptions import ClickException  # typer carries its own clic
 
 from partner.cli.screen import print_json, say
 from partner.errors import PartnerError, Refused
+from recipes.errors import RecipeError, RecipeNotFound
 from run_record.errors import DamagedRecord, MachineRefused, NotFound, RunIsBusy, RunRecordError
 from sandbox.errors import NoSafeSandbox, SandboxError, SandboxFailed
 
@@ -35,7 +36,7 @@ def report(error: BaseException, *, as_json: bool) -> int:
         case ClickException():
             error.show()
             problem, remedy, code = error.format_message(), "see --help", error.exit_code
-        case RunRecordError() | SandboxError() | PartnerError():
+        case RunRecordError() | SandboxError() | PartnerError() | RecipeError():
             say(f"error: {error}")
             problem, remedy, code = error.problem, error.remedy, exit_code(error)
         case OSError():
@@ -59,13 +60,13 @@ _EXIT_CODES = {
 }
 
 
-def exit_code(error: RunRecordError | SandboxError | PartnerError) -> int:
+def exit_code(error: RunRecordError | SandboxError | PartnerError | RecipeError) -> int:
     match error:
         case Refused():
             return _EXIT_CODES.get(error.code, USAGE)
         case NoSafeSandbox():
             return NO_SANDBOX
-        case NotFound():
+        case NotFound() | RecipeNotFound():
             return NOT_FOUND
         case DamagedRecord():
             return DAMAGED

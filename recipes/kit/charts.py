@@ -94,9 +94,7 @@ def _short(label: str, most: int = 26) -> str:
     return plain if len(plain) <= most else f"{plain[: most - 1]}…"
 
 
-def _text(
-    x: float, y: float, words: str, name: str, colour: str, *, anchor: str = "start", weight: int = 400
-) -> str:
+def _text(x: float, y: float, words: str, name: str, colour: str, *, anchor: str = "start", weight: int = 400) -> str:
     return (
         f'<text class="{name}" x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}" font-weight="{weight}" '
         f'fill="{colour}">{escape(words)}</text>'
