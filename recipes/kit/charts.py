@@ -29,15 +29,14 @@ def bars(
     value_width = max((len(word) for word in shown), default=0) * _CHARACTER + 12
     room = _WIDTH - name_width - value_width
     full = most or max([*values, 0]) or 1
-    parts = []
+    parts: list[str] = []
     for number, (label, value, word) in enumerate(zip(labels, values, shown, strict=True)):
         top = number * _ROW
         length = max(room * max(value, 0) / full, 0)
         parts += [
             _line(0, top + _ROW, _WIDTH, top + _ROW, "hair", _HAIR, 0.8),
             _text(0, top + 18, _short(label), "ink", _INK, weight=500),
-            f'<rect class="{tone}" x="{_n(name_width)}" y="{_n(top + 6.5)}" width="{_n(length)}" height="14" '
-            f'fill="{_FILLS[tone]}"/>',
+            _bar(name_width, top + 6.5, length, 14, tone),
             _text(name_width + length + 7, top + 18, word, "ink", _INK, weight=600),
         ]
     height = max(len(labels), 1) * _ROW + 1
@@ -58,7 +57,7 @@ def columns(
     top, full = 8.0, max([height for height, _ in scale] + [*values, 0]) or 1
     wide = (_WIDTH - left) / max(len(values), 1)
     bottom = top + _PLOT_HEIGHT
-    parts = []
+    parts: list[str] = []
     for height, word in scale:
         y = bottom - _PLOT_HEIGHT * height / full
         if height:
@@ -66,10 +65,7 @@ def columns(
         parts.append(_text(left - 8, y + 4, word, "grey", _GREY, anchor="end"))
     for number, value in enumerate(values):
         tall = _PLOT_HEIGHT * max(value, 0) / full
-        parts.append(
-            f'<rect class="blue" x="{_n(left + wide * (number + gap / 2))}" y="{_n(bottom - tall)}" '
-            f'width="{_n(wide * (1 - gap))}" height="{_n(tall)}" fill="{_BLUE}"/>'
-        )
+        parts.append(_bar(left + wide * (number + gap / 2), bottom - tall, wide * (1 - gap), tall, "blue"))
     parts.append(_line(left, bottom, _WIDTH, bottom, "ink", _INK, 0.9))
     for edge, word in ticks:
         x = left + wide * edge
@@ -98,6 +94,13 @@ def _text(x: float, y: float, words: str, name: str, colour: str, *, anchor: str
     return (
         f'<text class="{name}" x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}" font-weight="{weight}" '
         f'fill="{colour}">{escape(words)}</text>'
+    )
+
+
+def _bar(x: float, y: float, width: float, height: float, tone: str) -> str:
+    return (
+        f'<rect class="{tone}" x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" '
+        f'fill="{_FILLS[tone]}"/>'
     )
 
 

@@ -73,11 +73,10 @@ def problems_in(column, today):
         yield f"dates lie after {today}", column > pd.Timestamp(today) + pd.Timedelta(days=1)
     elif pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         low, middle, high = there.quantile([0.25, 0.5, 0.75])
-        yield (
-            "values lie far from all others",
-            (column - middle).abs() > 10 * (high - low) if high > low else column != column,
-        )
-        yield "numbers are negative where nearly all are positive", (column < 0) & ((there < 0).mean() < 0.05)
+        if high > low:
+            yield "values lie far from all others", (column - middle).abs() > 10 * (high - low)
+        if (there < 0).mean() < 0.05:
+            yield "numbers are negative where nearly all are positive", column < 0
     elif pd.api.types.is_string_dtype(column):
         plain = there.astype(str).str.split().str.join(" ").str.casefold()
         usual = there.groupby(plain).agg(lambda words: words.value_counts().sort_index(kind="stable").idxmax())
@@ -190,7 +189,13 @@ def draw_spread(path, values, title):
 def draw_bars(path, pairs, shown, title, **options):
     pairs = pairs[: run.parameters.top_n]
     first = f" First: {pairs[0][0]}, {shown(pairs[0][1])}."
-    charts.bars(path, *zip(*pairs), [shown(value) for _, value in pairs], alt=f"Bar chart: {title}.{first}", **options)
+    charts.bars(
+        path,
+        *zip(*pairs, strict=True),
+        [shown(value) for _, value in pairs],
+        alt=f"Bar chart: {title}.{first}",
+        **options,
+    )
 
 
 with open("profile.json") as file:
@@ -231,18 +236,19 @@ with open("charts.json") as file:
 cells = known["rows"] * len(known["columns"])
 filled = 1 - sum(c["missing"] for c in known["columns"]) / cells
 dates = [c for c in known["columns"] if c["kind"] == "date"]
-span = f" from {day(dates[0]['least'])} to {day(dates[0]['most'])}" if dates else ""
+span = f"; dates run from {day(dates[0]['least'])} to {day(dates[0]['most'])}" if dates else ""
 kinds = {
     kind: sum(c["kind"] == kind for c in known["columns"]) for kind in ("number", "date", "text", "yes or no", "empty")
 }
 size = f"{count(known['rows'], 'row')} and {count(len(known['columns']), 'column')}"
+outlook = f"; {count(len(faults), 'thing')} to look at" if faults else ", and nothing stands out"
 page.write(
     "artifacts/quick_look.html",
     "templates/quick_look.html.j2",
     as_of=run.as_of,
     objective=run.objective,
-    headline=f"The table has {size}{'; ' + count(len(faults), 'thing') + ' to look at' if faults else ', and nothing stands out'}",
-    lead=f"{percent(filled)} of all values are there{';' + span.replace(' from', ' dates run from', 1) if span else ''}.",
+    headline=f"The table has {size}{outlook}",
+    lead=f"{percent(filled)} of all values are there{span}.",
     figures=[
         ("Rows", amount(known["rows"]), "below the header"),
         ("Columns", amount(len(known["columns"])), ", ".join(f"{n} {kind}" for kind, n in kinds.items() if n)),
