@@ -45,7 +45,7 @@ from recipes.run_reads import RunReads
 )
 def test_what_a_cell_uses(code: str, uses: set[str]) -> None:
     """Names bound first, in scopes inside, or for sure in every branch are the cell's own."""
-    assert Dataflow(cells(one=code)).names("one").uses - {"print"} == uses
+    assert Dataflow(cells(one=code)).names("one").uses - {"print", "open"} == uses
 
 
 def test_who_mentions_a_variable_belongs_to_it() -> None:
@@ -82,7 +82,9 @@ def test_plain_calls_change_no_module(code: str) -> None:
     assert flow.needs("reads") == ()
 
 
-@pytest.mark.parametrize("code", ["from os import *", "exec('x = 1')", "globals()['x'] = 1", "%run other.py", "!ls", "_"])
+@pytest.mark.parametrize(
+    "code", ["from os import *", "exec('x = 1')", "globals()['x'] = 1", "%run other.py", "!ls", "_"]
+)
 def test_what_can_touch_any_name_is_tied_to_all(code: str) -> None:
     """Star imports, exec, globals, magics and IPython's own results."""
     flow = Dataflow(cells(first="a = 1", opaque=code, last="b = 2"))

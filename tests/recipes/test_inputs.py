@@ -53,7 +53,7 @@ def test_what_a_recipe_cannot_work_on_is_said(tmp_path: Path, content: str | byt
 def test_a_missing_file_gets_the_close_one(tmp_path: Path) -> None:
     """A folder and a file that is not there are told apart."""
     written(tmp_path, GOOD)
-    with pytest.raises(BadInput, match="(?s)is not there.*did you mean sales.csv"):
+    with pytest.raises(BadInput, match=r"(?s)is not there.*did you mean sales\.csv"):
         check_input(WANTED, tmp_path / "sale.csv")
     with pytest.raises(BadInput, match="is a folder"):
         check_input(WANTED, tmp_path)

@@ -13,7 +13,7 @@ from recipes.searches import queries
 
 def test_a_recipe_is_read_whole(tmp_path: Path) -> None:
     """A cell has its own settings where recipe.toml gives some, else the recipe's."""
-    cells = '# %% [markdown]\n# Prose\n# %% one\nx = 1\n# %% two\ny = 2\n'
+    cells = "# %% [markdown]\n# Prose\n# %% one\nx = 1\n# %% two\ny = 2\n"
     toml = "timeout_s = 9\n[cells.two]\nretries = 2\nexpects.budget_s = 3\n"
     recipe = read_recipe(write_recipe(tmp_path / "mine", toml, cells))
     assert (recipe.name, [cell.name for cell in recipe.cells]) == ("mine", ["one", "two"])
