@@ -14,7 +14,10 @@ from recipes.library import library
 from recipes.parameters import resolve
 from recipes.prelude import prelude
 from recipes.recipe import Recipe
+from recipes.recipe_file import read_recipe
+from recipes.scaffold import new_recipe
 from sandbox import HostSettings, LocalJail
+from three_tools.evaluator import Expectations
 
 AS_OF = "2026-11-18"
 
@@ -73,7 +76,7 @@ def test_without_a_run_the_defaults_hold(monkeypatch: pytest.MonkeyPatch, tmp_pa
     run = Run()
     assert (run.parameters.top_n, run.objective) == (8, recipe.objective)
     assert run.inputs["data"] == str(recipe.folder / "sample_data" / "orders.csv")
-    with pytest.raises(KeyError, match="recipe.toml declares top_n"):
+    with pytest.raises(KeyError, match="declares top_n"):
         run.parameters["topn"]
     monkeypatch.chdir(tmp_path)
     with pytest.raises(RuntimeError, match="open the recipe's folder"):
@@ -118,6 +121,28 @@ def test_quick_look_takes_any_table(place: Place, tmp_path: Path, text: str) -> 
         assert len(list(desk.work.glob("charts/*.svg"))) == 3
     assert "<script" not in html
     assert html.count("<svg") == 3
+
+
+def test_a_new_recipe_runs_as_it_is(place: Place, tmp_path: Path) -> None:
+    """What `partner recipe new` makes gives its deliverable from its own sample."""
+    recipe = read_recipe(new_recipe("churn-report", tmp_path))
+    with place.session() as desk:
+        run_all(desk, recipe, sample_inputs(recipe))
+        assert "2,180" in (desk.work / "artifacts/report.html").read_text()
+
+
+def test_quick_look_meets_what_it_declares(place: Place) -> None:
+    """Each file that a cell is expected to make is there after it, and fits its schema."""
+    recipe = Catalog().find("quick-look")
+    with place.session() as desk:
+        begun(desk, recipe, sample_inputs(recipe))
+        for cell in recipe.cells:
+            assert desk.run(cell.source).ok
+            for expected in Expectations.model_validate(cell.expects).files:
+                assert (desk.work / expected.path).is_file()
+                if expected.json_schema:
+                    check = f"import fastjsonschema, json\nfastjsonschema.validate({expected.json_schema!r}, json.load(open({expected.path!r}))) and 1"
+                    assert desk.run(check).ok, expected.path
 
 
 def test_numbers_dates_and_codes_are_told_apart(place: Place) -> None:
