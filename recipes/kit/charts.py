@@ -10,7 +10,8 @@ _FILLS = {"blue": _BLUE, "mid": _MID, "ochre": _OCHRE}
 _WIDTH = 520
 _ROW = 27
 _TEXT = 12.5
-_CHARACTER = 6.7  # how wide one is, at the most that is usual
+_CHARACTER = 6.9  # how wide one is at most, as a rule
+_BOLD_CHARACTER = 8.4
 _PLOT_HEIGHT = 190
 
 
@@ -26,7 +27,7 @@ def bars(
 ) -> None:
     """Horizontal bars from zero, a row each: name, bar, value in words."""
     name_width = min(190.0, max((len(_short(label)) for label in labels), default=0) * _CHARACTER + 14)
-    value_width = max((len(word) for word in shown), default=0) * _CHARACTER + 12
+    value_width = max((len(word) for word in shown), default=0) * _BOLD_CHARACTER + 10
     room = _WIDTH - name_width - value_width
     full = most or max([*values, 0]) or 1
     parts: list[str] = []

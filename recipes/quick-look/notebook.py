@@ -237,9 +237,8 @@ cells = known["rows"] * len(known["columns"])
 filled = 1 - sum(c["missing"] for c in known["columns"]) / cells
 dates = [c for c in known["columns"] if c["kind"] == "date"]
 span = f"; dates run from {day(dates[0]['least'])} to {day(dates[0]['most'])}" if dates else ""
-kinds = {
-    kind: sum(c["kind"] == kind for c in known["columns"]) for kind in ("number", "date", "text", "yes or no", "empty")
-}
+labels = {"number": "numeric", "date": "dates", "text": "text", "yes or no": "yes or no", "empty": "empty"}
+kinds = {label: sum(c["kind"] == kind for c in known["columns"]) for kind, label in labels.items()}
 size = f"{count(known['rows'], 'row')} and {count(len(known['columns']), 'column')}"
 outlook = f"; {count(len(faults), 'thing')} to look at" if faults else ", and nothing stands out"
 page.write(
