@@ -126,9 +126,9 @@ def charts_for(profile):
 with open("profile.json") as file:
     told = json.load(file)
 words = {
-    "time": ("Rows over time, by {}", "Number of rows in each period"),
+    "time": ("Rows over time, by {}", "Number of rows in each period; the outermost 0.5 % of dates are left out"),
     "top": ("Most frequent values of {}", "Number of rows; missing values are left out"),
-    "spread": ("How {} is spread", "Number of rows in each range of equal width"),
+    "spread": ("How {} is spread", "Number of rows in each range; the first and the last hold what lies beyond too"),
     "missing": ("How full the columns are", "Share of rows with a value; the emptiest columns first"),
     "distinct": ("How many different values", "By column; the most varied first"),
     "kinds": ("What kinds of columns there are", "Number of columns"),
@@ -237,7 +237,7 @@ cells = known["rows"] * len(known["columns"])
 filled = 1 - sum(c["missing"] for c in known["columns"]) / cells
 dates = [c for c in known["columns"] if c["kind"] == "date"]
 span = f"; dates run from {day(dates[0]['least'])} to {day(dates[0]['most'])}" if dates else ""
-labels = {"number": "numeric", "date": "dates", "text": "text", "yes or no": "yes or no", "empty": "empty"}
+labels = {"number": "numeric", "date": "date", "text": "text", "yes or no": "yes or no", "empty": "empty"}
 kinds = {label: sum(c["kind"] == kind for c in known["columns"]) for kind, label in labels.items()}
 size = f"{count(known['rows'], 'row')} and {count(len(known['columns']), 'column')}"
 outlook = f"; {count(len(faults), 'thing')} to look at" if faults else ", and nothing stands out"
