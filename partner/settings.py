@@ -7,10 +7,16 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
 
 from partner.errors import UsageError
 
@@ -28,6 +34,11 @@ def _default_author() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return f"uid {os.getuid()}"
+
+
+def _split_path(value: object) -> object:
+    """A list in partner.toml; in the environment, as PATH is written."""
+    return [part for part in value.split(os.pathsep) if part] if isinstance(value, str) else value
 
 
 class Settings(BaseSettings):
@@ -57,6 +68,9 @@ class Settings(BaseSettings):
         default="auto", description="Where to search; auto: the web when there is a key, else the documents."
     )
     documents: Path = Field(default=Path("documents"), description="The folder of documents that searches stay in.")
+    recipes: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split_path)] = Field(
+        default=(Path("my-recipes"),), description="Folders with recipes of your own; new ones go into the first."
+    )
     search_timeout_s: float = Field(default=30, gt=0, le=600, description="How long a web search may take.")
     pass_threshold: float = Field(default=0.8, ge=0, le=1, description="The aggregate from which a step passes.")
 
@@ -164,6 +178,8 @@ def _variables(name: str) -> list[str]:
 
 
 def _shown(value: object) -> str | None:
+    if isinstance(value, tuple):
+        return os.pathsep.join(str(part) for part in cast("tuple[object, ...]", value))
     return None if value is None else str(value)  # a SecretStr prints as stars
 
 

@@ -27,7 +27,8 @@ class Catalog:
 
     def __init__(self, folders: Sequence[Path] = (), standard: Path = STANDARD) -> None:
         self._standard = standard
-        self._folders = tuple(folder.expanduser().absolute() for folder in folders)
+        places = dict.fromkeys(folder.expanduser().absolute() for folder in folders)
+        self._folders = tuple(place for place in places if place.resolve() != standard.resolve())
 
     def names(self) -> tuple[str, ...]:
         """Standard recipes first, then the user's."""

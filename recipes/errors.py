@@ -4,6 +4,7 @@ RecipeError
 ├── RecipeNotFound   the caller's: no recipe of that name, and no folder with one
 ├── BadParameter     the caller's: a parameter that is unknown, missing or of the wrong kind
 ├── BadInput         the caller's: an input file that is unknown, missing or not what the recipe works on
+├── RecipeExists     the caller's: a new recipe would take the place of something
 └── RecipeInvalid    the author's: the recipe itself cannot be used as it stands
 """
 
@@ -22,6 +23,10 @@ class RecipeError(Exception):
 
 class RecipeNotFound(RecipeError):
     """No recipe of that name, and no folder with one."""
+
+
+class RecipeExists(RecipeError):
+    """There is something of that name already; nothing was written."""
 
 
 class BadParameter(RecipeError):

@@ -57,7 +57,7 @@ def _cells(text: str, where: str) -> Iterator[NotebookCell]:
     begin = header.group().count("\n") if header else 0
     marks = [number for number in range(begin, len(lines)) if _MARKER.fullmatch(lines[number])]
     _refuse_loose_code(lines[begin : marks[0] if marks else len(lines)], begin, where)
-    for mark, end in zip(marks, [*marks[1:], len(lines)], strict=True):
+    for mark, end in zip(marks, [*marks, len(lines)][1:], strict=True):
         title = lines[mark].removeprefix("# %%").strip()
         body = "\n".join(lines[mark + 1 : end]).strip("\n")
         line = mark + 2 + _blank_lines_at_start(lines[mark + 1 : end])

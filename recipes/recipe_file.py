@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,8 @@ def _told(path: Path) -> _File:
         for name, entry in entries.items() if hasattr(entries, "items") else ():
             if hasattr(entry, "update"):
                 entry["name"] = name
+                if isinstance(entry.get("default"), date):
+                    entry["default"] = entry["default"].isoformat()
     try:
         return _File(**content)
     except ValidationError as error:

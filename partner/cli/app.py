@@ -12,6 +12,9 @@ _TYPER_INTERRUPTED = 130  # what typer makes of a KeyboardInterrupt
 sandbox = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Try cells by hand; see what walls them in.")
 app.add_typer(sandbox, name="sandbox")
 
+recipe = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make a recipe of your own, and check it.")
+app.add_typer(recipe, name="recipe")
+
 
 def _complete_run(ctx: typer.Context, incomplete: str) -> list[str]:
     from partner.cli.runs import completions
@@ -36,6 +39,7 @@ Run = Annotated[
     typer.Argument(help="A run's id, the beginning of one, or 'latest'.", autocompletion=_complete_run, metavar="RUN"),
 ]
 FilePath = Annotated[str, typer.Argument(help="A file, relative to the run's tmp/.")]
+RecipeName = Annotated[str, typer.Argument(help="A recipe's name, or its folder.", metavar="RECIPE")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
 
 
@@ -278,6 +282,52 @@ def verify(ctx: typer.Context, run: Run, json: Json = False) -> None:
     from partner.cli import verify as verification
 
     verification.verify_run(ctx.obj, run, as_json=json)
+
+
+@app.command("recipes")
+def recipes_(ctx: typer.Context, json: Json = False) -> None:
+    """List the recipes: the standard ones, and yours.
+
+    \b
+    partner recipes
+    PARTNER_RECIPES=~/recipes partner recipes --json
+    """
+    from partner.cli import recipes
+
+    recipes.list_recipes(ctx.obj, as_json=json)
+
+
+@recipe.command("new")
+def recipe_new(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="Small letters, digits and dashes.")],
+    folder: Annotated[
+        Path | None, typer.Option(help="Put it in here, instead of the first folder of PARTNER_RECIPES.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make a recipe that runs as it is, to be changed.
+
+    \b
+    partner recipe new churn-report
+    partner recipe new churn-report --folder ~/recipes
+    """
+    from partner.cli import recipes
+
+    recipes.make_recipe(ctx.obj, name, folder, as_json=json)
+
+
+@recipe.command("check")
+def recipe_check(ctx: typer.Context, name: RecipeName, json: Json = False) -> None:
+    """Check all of a recipe that can be checked without running it.
+
+    \b
+    partner recipe check churn-report
+    partner recipe check ./churn-report --json
+    """
+    from partner.cli import recipes
+
+    recipes.check_recipe(ctx.obj, name, as_json=json)
 
 
 @app.command("config")

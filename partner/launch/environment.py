@@ -27,7 +27,7 @@ _OURS = {
     "PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED": "false",
     "PREFECT_CLIENT_CSRF_SUPPORT_ENABLED": "false",
     "PREFECT_API_KEY": "",
-    "PREFECT_CLIENT_MAX_RETRIES": "10",  # each after 0.2 s, as our server asks for when its database is busy
+    "PREFECT_CLIENT_MAX_RETRIES": "4",  # for a server that is gone, after 2, 4, 8 and 16 s
 }
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 

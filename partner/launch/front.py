@@ -12,7 +12,7 @@ from partner.launch.knock import PATH
 _HTTP_REFUSED = 403
 _BUSY = 503
 # SQLite says "locked" at once when two writers meet, and a client that is told nothing better waits two seconds.
-_SOON = [(b"retry-after", b"0.2")]
+_SOON = [(b"retry-after", b"0.4")]
 _WEBSOCKET_REFUSED = 1008
 
 

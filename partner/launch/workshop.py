@@ -33,7 +33,7 @@ def make_workshop(
 
     return Workshop(
         home=Home(settings.home),
-        catalog=Catalog(getattr(settings, "recipes", ())),
+        catalog=Catalog(settings.recipes),
         equip=equip,
         author=settings.author,
         watch=watch,

@@ -63,7 +63,7 @@ def _read_text(path: Path) -> "pd.DataFrame":
             index_col=False,
         )
     except pd.errors.ParserError as error:
-        raise UnreadableTable(f"{path.name} has a row that does not fit its columns: {error}") from None
+        raise UnreadableTable(f"{path.name} has a row that does not fit its columns: {str(error).strip()}") from None
     frame.columns = _distinct([str(name).strip() for name in frame.columns])
     return frame
 

@@ -26,7 +26,12 @@ def profile_of(column):
         else "date" if pd.api.types.is_datetime64_any_dtype(column)
         else "text"
     )  # fmt: skip
-    about = {"name": str(column.name), "kind": kind, "missing": int(column.isna().sum()), "distinct": int(there.nunique())}
+    about = {
+        "name": str(column.name),
+        "kind": kind,
+        "missing": int(column.isna().sum()),
+        "distinct": int(there.nunique()),
+    }
     if kind == "number":
         about |= {"least": float(there.min()), "most": float(there.max()), "median": float(there.median())}
         about |= {"mean": float(there.mean()), "total": float(there.sum())}
@@ -34,7 +39,9 @@ def profile_of(column):
         about |= {"least": there.min().date().isoformat(), "most": there.max().date().isoformat()}
     elif kind in ("text", "yes or no"):
         words = there.map({True: "yes", False: "no"}) if kind == "yes or no" else there.astype(str)
-        about["top"] = [[word, int(times)] for word, times in words.value_counts().sort_index(kind="stable").nlargest(20).items()]
+        about["top"] = [
+            [word, int(times)] for word, times in words.value_counts().sort_index(kind="stable").nlargest(20).items()
+        ]
     return about
 
 
@@ -49,6 +56,7 @@ import json
 
 import pandas as pd
 from recipes.kit import run
+from recipes.kit.words import amount
 
 
 def problems_in(column, today):
@@ -65,8 +73,10 @@ def problems_in(column, today):
         yield f"dates lie after {today}", column > pd.Timestamp(today) + pd.Timedelta(days=1)
     elif pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         low, middle, high = there.quantile([0.25, 0.5, 0.75])
-        yield "values lie far from all others", (column - middle).abs() > 10 * (high - low) if high > low else column != column
-        yield "numbers are negative where nearly all are positive", (column < 0) & ((there < 0).mean() < 0.05)
+        if high > low:
+            yield "values lie far from all others", (column - middle).abs() > 10 * (high - low)
+        if (there < 0).mean() < 0.05:
+            yield "numbers are negative where nearly all are positive", column < 0
     elif pd.api.types.is_string_dtype(column):
         plain = there.astype(str).str.split().str.join(" ").str.casefold()
         usual = there.groupby(plain).agg(lambda words: words.value_counts().sort_index(kind="stable").idxmax())
@@ -80,7 +90,10 @@ for name in loaded.columns:
     for what, rows in problems_in(loaded[name], run.as_of):
         hit = loaded.loc[rows, name]
         if len(hit):
-            examples = [str(value)[:40].removesuffix(" 00:00:00") for value in hit.dropna().unique()[:3]]
+            examples = [
+                amount(value) if isinstance(value, float) else str(value)[:40].removesuffix(" 00:00:00")
+                for value in hit.dropna().unique()[:3].tolist()
+            ]
             found.append({"what": what, "where": str(name), "count": len(hit), "examples": examples})
 if twice := int(loaded.duplicated().sum()):
     found.append({"what": "rows repeat an earlier row", "where": "all columns", "count": twice, "examples": []})
@@ -113,15 +126,21 @@ def charts_for(profile):
 with open("profile.json") as file:
     told = json.load(file)
 words = {
-    "time": ("Rows over time, by {}", "Number of rows in each period"),
+    "time": ("Rows over time, by {}", "Number of rows in each period; the outermost 0.5 % of dates are left out"),
     "top": ("Most frequent values of {}", "Number of rows; missing values are left out"),
-    "spread": ("How {} is spread", "Number of rows in each range of equal width"),
+    "spread": ("How {} is spread", "Number of rows in each range; the first and the last hold what lies beyond too"),
     "missing": ("How full the columns are", "Share of rows with a value; the emptiest columns first"),
     "distinct": ("How many different values", "By column; the most varied first"),
     "kinds": ("What kinds of columns there are", "Number of columns"),
 }
 chosen = [
-    {"file": f"charts/{n}.svg", "kind": kind, "column": column, "title": words[kind][0].format(column), "note": words[kind][1]}
+    {
+        "file": f"charts/{n}.svg",
+        "kind": kind,
+        "column": column,
+        "title": words[kind][0].format(column),
+        "note": words[kind][1],
+    }
     for n, (kind, column) in enumerate(list(charts_for(told))[:3], 1)
 ]
 with open("charts.json", "w") as file:
@@ -138,11 +157,16 @@ from recipes.kit.words import amount, percent
 
 
 def scale(values):
-    return [(height, amount(height)) for height in charts.round_scale(max(values, default=0)) if float(height).is_integer()]
+    return [
+        (height, amount(height)) for height in charts.round_scale(max(values, default=0)) if float(height).is_integer()
+    ]
 
 
 def draw_time(path, dates, title):
     dates = dates.dropna()
+    dates = dates[
+        dates.between(dates.quantile(0.005), dates.quantile(0.995))
+    ]  # a year mistyped would squeeze all others
     days = (dates.max() - dates.min()).days
     step, form = ("D", "%-d %b") if days < 62 else ("M", "%b %Y") if days < 1900 else ("Y", "%Y")
     periods = dates.dt.to_period(step).value_counts().sort_index()
@@ -165,7 +189,13 @@ def draw_spread(path, values, title):
 def draw_bars(path, pairs, shown, title, **options):
     pairs = pairs[: run.parameters.top_n]
     first = f" First: {pairs[0][0]}, {shown(pairs[0][1])}."
-    charts.bars(path, *zip(*pairs), [shown(value) for _, value in pairs], alt=f"Bar chart: {title}.{first}", **options)
+    charts.bars(
+        path,
+        *zip(*pairs, strict=True),
+        [shown(value) for _, value in pairs],
+        alt=f"Bar chart: {title}.{first}",
+        **options,
+    )
 
 
 with open("profile.json") as file:
@@ -185,7 +215,9 @@ for chart in wanted:
         filled = sorted((1 - c["missing"] / profiled["rows"], c["name"]) for c in profiled["columns"])
         draw_bars(path, [(name, share) for share, name in filled], percent, title, most=1)
     elif kind == "distinct":
-        draw_bars(path, sorted(((c["name"], c["distinct"]) for c in profiled["columns"]), key=lambda p: -p[1]), amount, title)
+        draw_bars(
+            path, sorted(((c["name"], c["distinct"]) for c in profiled["columns"]), key=lambda p: -p[1]), amount, title
+        )
     else:
         draw_bars(path, list(pd.Series([c["kind"] for c in profiled["columns"]]).value_counts().items()), amount, title)
 
@@ -204,16 +236,18 @@ with open("charts.json") as file:
 cells = known["rows"] * len(known["columns"])
 filled = 1 - sum(c["missing"] for c in known["columns"]) / cells
 dates = [c for c in known["columns"] if c["kind"] == "date"]
-span = f" from {day(dates[0]['least'])} to {day(dates[0]['most'])}" if dates else ""
-kinds = {kind: sum(c["kind"] == kind for c in known["columns"]) for kind in ("number", "date", "text", "yes or no", "empty")}
+span = f"; dates run from {day(dates[0]['least'])} to {day(dates[0]['most'])}" if dates else ""
+labels = {"number": "numeric", "date": "date", "text": "text", "yes or no": "yes or no", "empty": "empty"}
+kinds = {label: sum(c["kind"] == kind for c in known["columns"]) for kind, label in labels.items()}
 size = f"{count(known['rows'], 'row')} and {count(len(known['columns']), 'column')}"
+outlook = f"; {count(len(faults), 'thing')} to look at" if faults else ", and nothing stands out"
 page.write(
     "artifacts/quick_look.html",
     "templates/quick_look.html.j2",
     as_of=run.as_of,
     objective=run.objective,
-    headline=f"The table has {size}{'; ' + count(len(faults), 'thing') + ' to look at' if faults else ', and nothing stands out'}",
-    lead=f"{percent(filled)} of all values are there{';' + span.replace(' from', ' dates run from', 1) if span else ''}.",
+    headline=f"The table has {size}{outlook}",
+    lead=f"{percent(filled)} of all values are there{span}.",
     figures=[
         ("Rows", amount(known["rows"]), "below the header"),
         ("Columns", amount(len(known["columns"])), ", ".join(f"{n} {kind}" for kind, n in kinds.items() if n)),

@@ -96,10 +96,11 @@ def test_every_make_target_named_in_the_docs_exists() -> None:
 
 def test_every_command_is_in_the_readme() -> None:
     """Each `partner` command is shown in README.md."""
-    from partner.cli.app import app, files, sandbox
+    from partner.cli.app import app, files, recipe, sandbox
 
     names = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
     names += [f"files {command.name}" for command in files.registered_commands]
     names += [f"sandbox {command.name}" for command in sandbox.registered_commands]
+    names += [f"recipe {command.name}" for command in recipe.registered_commands]
     readme = (ROOT / "README.md").read_text()
     assert [name for name in names if f"partner {name}" not in readme] == []
