@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -102,7 +103,7 @@ def main() -> None:
                 keep_template(template, folder.path)
             _close_stdout()
 
-        listener = _listener()
+        listener = _listener(folder)
         port: int = listener.getsockname()[1]
         os.environ.update(server_settings(port, folder.auth(), _ui_copy(folder)))
         LocalServer(_prefect(), port, start, ready).run([listener])
@@ -119,11 +120,13 @@ def _prefect() -> ASGIApp:
     return app
 
 
-def _listener() -> socket.socket:
-    try:
-        return socket.create_server(("127.0.0.1", _USUAL_PORT))
-    except OSError:
-        return socket.create_server(("127.0.0.1", 0))
+def _listener(folder: ServerFolder) -> socket.socket:
+    """Where the one before was that did not end well, so that its clients go on; else the usual port; else any."""
+    last = folder.read_record()
+    for port in (*([last.port] if last else []), _USUAL_PORT):
+        with suppress(OSError):
+            return socket.create_server(("127.0.0.1", port))
+    return socket.create_server(("127.0.0.1", 0))
 
 
 def _ui_copy(folder: ServerFolder) -> Path | None:
