@@ -69,6 +69,12 @@ def run_report(folder: Path, state: RunState) -> RunReport:
     )
 
 
+def last_attempts(report: RunReport) -> RunReport:
+    """The same with only the last attempt of each named step."""
+    last = {step.name or str(step.n): step.n for step in report.steps}
+    return report.model_copy(update={"steps": tuple(step for step in report.steps if step.n in last.values())})
+
+
 def _step(step: Step) -> StepReport:
     done = step.done
     return StepReport(

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from partner.settings import Settings
+from recipes.library import library
 from sandbox import HostSettings, Limits, LocalJail
 
 MEBIBYTE = 1 << 20
@@ -16,7 +17,7 @@ def jail(settings: Settings, say: Callable[[str], None] | None = None) -> LocalJ
         use_namespaces=settings.sandbox_namespaces,
         use_cgroups=settings.sandbox_cgroups,
     )
-    return LocalJail(settings.home, host, settings.sandbox_environment, say)
+    return LocalJail(settings.home, host, settings.sandbox_environment, say, library())
 
 
 def limits(settings: Settings) -> Limits:

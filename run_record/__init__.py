@@ -3,7 +3,7 @@
 from run_record.artifact import Artifact, Frozen
 from run_record.artifact_index import ArtifactIndex, IndexedFile, artifact_index
 from run_record.errors import RunRecordError
-from run_record.facts import Fact, NoteAdded, RunClosed, RunOpened, StepDone, StepEvaluated
+from run_record.facts import AttemptStarted, Fact, NoteAdded, RunClosed, RunOpened, StepDone, StepEvaluated
 from run_record.home import Home, Question
 from run_record.ids import RunId, Sha256
 from run_record.journal import Journal, read_journal
@@ -16,6 +16,7 @@ from run_record.workspace import Workspace
 __all__ = [
     "Artifact",
     "ArtifactIndex",
+    "AttemptStarted",
     "Call",
     "Fact",
     "Frozen",

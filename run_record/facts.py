@@ -25,6 +25,15 @@ class RunOpened(Frozen):
     by: str = Field(description="Who opened it.")
 
 
+class AttemptStarted(Frozen):
+    """A recipe's step was begun; the step that ends it has the same name and attempt. Without one it was lost."""
+
+    kind: Literal["attempt_started"] = "attempt_started"
+    tool: str = Field(description="The tool's canonical name.", min_length=1)
+    name: str = Field(description="What the recipe calls this step.", min_length=1)
+    attempt: int = Field(description="Which try it is in this run, from 1.", ge=1)
+
+
 class StepDone(Frozen):
     """A tool call ended, well or not, and these files came of it."""
 
@@ -32,6 +41,7 @@ class StepDone(Frozen):
     step: int = Field(description="The step's number in the run, from 1.", ge=1)
     tool: str = Field(description="The tool's canonical name, such as sandbox.exec.", min_length=1)
     name: str = Field(default="", description="What the recipe calls this step.")
+    attempt: int = Field(default=0, description="Which try of a recipe's step it ends; 0: none was announced.", ge=0)
     inputs: dict[str, JsonValue] = Field(default_factory=dict, description="The salient arguments only.")
     did: tuple[str, ...] = Field(default=(), description="One to three true sentences about what was done.")
     ok: bool = Field(default=True, description="Whether the call did what was asked.")
@@ -88,4 +98,6 @@ class RunClosed(Frozen):
     reason: str = Field(default="", description="Why, when it did not end well.")
 
 
-Fact = Annotated[RunOpened | StepDone | StepEvaluated | NoteAdded | RunClosed, Field(discriminator="kind")]
+Fact = Annotated[
+    RunOpened | AttemptStarted | StepDone | StepEvaluated | NoteAdded | RunClosed, Field(discriminator="kind")
+]

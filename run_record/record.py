@@ -1,7 +1,7 @@
 """One run's record, kept together: files, objects, journal, and CEL.md."""
 
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
@@ -13,8 +13,8 @@ from run_record.cel.cel_file import CEL, CelFile
 from run_record.cel.cel_text import CelText, Edit
 from run_record.changes import ChangeDetector, Sighting, changes
 from run_record.clock import Clock
-from run_record.errors import CallerError, RunIsClosed, StepsPending
-from run_record.facts import EndState, Fact, NoteAdded, RunClosed, StepDone, StepEvaluated
+from run_record.errors import CallerError, NotFound, RunIsClosed, StepsPending
+from run_record.facts import AttemptStarted, EndState, Fact, NoteAdded, RunClosed, StepDone, StepEvaluated
 from run_record.incoming import Incoming
 from run_record.journal import THE_RECORD, HeldJournal, Journal
 from run_record.journal_line import Entry
@@ -36,6 +36,7 @@ class Call:
 
     tool: str
     name: str = ""
+    attempt: int = 0
     inputs: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     did: tuple[str, ...] = ()
     ok: bool = True
@@ -72,6 +73,7 @@ class RunRecord:
         self.state = RunState()
         self._journal = Journal(folder, clock)
         self._known = KnownFiles.load(folder / KNOWN_FILES)
+        self._objects = objects
         self._detector = ChangeDetector(self.workspace, objects, self._known)
         self._cel = CelText(self.state)
         self._cel_file = CelFile(folder, incoming, 0o600)
@@ -89,6 +91,40 @@ class RunRecord:
         self.require_open()
         # Reading and storing may take long, so the journal is not held meanwhile.
         return self._detector.look(self.state, None if paths is None else frozenset(paths))
+
+    def begin_attempt(self, tool: str, name: str) -> int:
+        """Record that a named step is begun, so that a crash cannot hide it; which try it is."""
+        with self._held() as journal:
+            self._require_open()
+            attempt = self.state.attempts.get(name, 0) + 1
+            self._append(journal, AttemptStarted(tool=tool, name=name, attempt=attempt))
+        return attempt
+
+    def restore(self, artifacts: Iterable[Artifact], removed: Iterable[str] = ()) -> Sighting:
+        """Bring files back as the object store has them, and take away others: a sighting of just these paths.
+
+        DamagedRecord if an object is missing or is not what it was; what is left of the files is then found by a look.
+        """
+        self.require_open()
+        kept, gone = {artifact.path: artifact for artifact in artifacts}, frozenset(removed)
+        for artifact in kept.values():
+            self.workspace.restore(artifact, self._objects)
+        for path in gone:
+            with suppress(NotFound):
+                self.workspace.delete(path)
+        news = {path: each for path, each in kept.items() if self._recorded(path) != each}
+        return Sighting(len(self.state.steps), gone | kept.keys(), set(kept), news, {})
+
+    def put_back(self, seen: Sighting) -> None:
+        """Undo what a sighting found that the record does not have."""
+        found = changes(seen, self.state)
+        paths = [*(each.path for each in found.artifacts), *found.removed]
+        recorded = [each for path in paths if (each := self._recorded(path))]
+        self.restore(recorded, set(paths) - {each.path for each in recorded})
+
+    def _recorded(self, path: str) -> Artifact | None:
+        file = self.state.files.get(path)
+        return file.artifact if file else None
 
     def record_step(self, call: Call, seen: Sighting | None = None) -> StepDone:
         """Record a tool call with every file that changed since the step before.

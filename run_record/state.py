@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from run_record.artifact import Artifact
 from run_record.errors import DamagedRecord, NotFound
-from run_record.facts import NoteAdded, RunClosed, RunOpened, StepDone, StepEvaluated
+from run_record.facts import AttemptStarted, NoteAdded, RunClosed, RunOpened, StepDone, StepEvaluated
 from run_record.journal_line import HOW_TO_MEND, Entry
 
 
@@ -31,7 +31,7 @@ class RunState:
 
     `files` is what the run has now, `touched` the last step that made or removed each path, `pending`
     the steps without an evaluation, `unjudged` those and the ones that could not be evaluated, `citations`
-    the files to cite from, as searches wrote them.
+    the files to cite from, as searches wrote them, `begun` the attempts that have not ended.
     """
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
@@ -45,6 +45,8 @@ class RunState:
         self.citations: set[Artifact] = set()
         self.pending: dict[int, Step] = {}
         self.unjudged: dict[int, Step] = {}
+        self.attempts: dict[str, int] = {}
+        self.begun: dict[tuple[str, int], AttemptStarted] = {}
         self.notes: list[tuple[str, NoteAdded]] = []
         for entry in entries:
             self.absorb(entry)
@@ -54,6 +56,9 @@ class RunState:
         match fact:
             case RunOpened():
                 self._opened = (entry.at, fact)
+            case AttemptStarted():
+                self.attempts[fact.name] = max(fact.attempt, self.attempts.get(fact.name, 0))
+                self.begun[fact.name, fact.attempt] = fact
             case StepDone():
                 self._absorb_step(Step(fact, entry.at))
             case StepEvaluated():
@@ -67,6 +72,7 @@ class RunState:
         if step.done.step != self.next_step:
             raise DamagedRecord(f"step {step.done.step} follows step {len(self.steps)}", HOW_TO_MEND)
         number = step.done.step
+        self.begun.pop((step.done.name, step.done.attempt), None)
         self.steps[number] = self.pending[number] = self.unjudged[number] = step
         for artifact in step.done.artifacts:
             self.files[artifact.path] = File(artifact, step.done.step)

@@ -45,10 +45,19 @@ class Session(Protocol):
 class Backend(Protocol):
     """Opens sessions, and checks code beside them."""
 
+    @property
+    def digest(self) -> str:
+        """Names everything that a cell can import."""
+        ...
+
     def open_session(self, spec: SessionSpec) -> Session: ...
 
     def close_session(self, name: str) -> bool:
         """End the session of that name, whoever opened it; whether there was one."""
+        ...
+
+    def session_names(self) -> frozenset[str]:
+        """The sessions that live now; none is started for asking."""
         ...
 
     def check(self, code: str, files: Mapping[str, Path], limits: Limits, seed: int = 0) -> CellResult:

@@ -50,6 +50,8 @@ class Cell(Frozen):
     """IPython: Python, magics, top-level await."""
     timeout_s: Annotated[float, Field(gt=0, le=86_400)] | None = None
     """Another time limit than the session's."""
+    seed: Annotated[int, Field(ge=0, lt=1 << 64)] | None = None
+    """Where random numbers start in this cell; none: they go on from the cell before."""
     checkpoint: CheckpointPolicy = "auto"
     """Whether a copy of the variables is left before the cell, to go back to when it has to be killed."""
 
@@ -118,8 +120,10 @@ class Touched(Frozen):
     """Folders whose names were read; "." is the work directory itself."""
     missed: tuple[str, ...]
     """Paths that were looked for, or stand in the code, and were not there."""
+    asked: tuple[str, ...]
+    """What was there and the cell asked about, or whose path stands in its code; what it read is among them."""
     is_complete: bool
-    """False when the cell was killed or events were dropped: then `read`, `listed` and `missed` may lack some."""
+    """False when the cell was killed or events were dropped: then `read`, `listed`, `missed`, `asked` may lack some."""
 
 
 class CellResult(Frozen):

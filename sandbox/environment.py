@@ -1,6 +1,7 @@
-"""The Python environment that cells run in: what a lock pins, and the half of this package that runs beside them.
+"""The Python environment that cells run in: what a lock pins, the half of this package that runs beside them, and
+what the caller gives cells to import.
 
-`setup/install` makes the first part. The second is published here, so that a change to it takes effect at once:
+`setup/install` makes the first part. The others are published here, so that a change to them takes effect at once:
 hosts and zygotes run from a copy that every user can read and that is named by its content.
 """
 
@@ -8,6 +9,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,9 +29,9 @@ class Environment:
     folder: Path
     python: Path
     code: Path
-    """Where our half of it lies: the folder to put on the path."""
+    """Where our half and the caller's libraries lie: the folder to put on the path."""
     digest: str
-    """Names the libraries, the interpreter and our half: what a cell can import."""
+    """Names the locked libraries, the interpreter and what lies in `code`: what a cell can import."""
 
 
 def default_folder() -> Path:
@@ -38,14 +40,17 @@ def default_folder() -> Path:
     return top / hashlib.sha256(LOCK.read_bytes()).hexdigest()[:16]
 
 
-def find_environment(folder: Path | None = None) -> Environment:
-    """The environment, with our half published into it."""
+def find_environment(folder: Path | None = None, libraries: Mapping[str, Path] | None = None) -> Environment:
+    """The environment, with our half published into it, and the caller's libraries beside it.
+
+    `libraries`: Python files and folders of them, by the path they are to have: {"recipes/kit": …}.
+    """
     folder = folder or default_folder()
     python = folder / _PYTHON
     stamp = folder / "installed.stamp"
     if not python.exists() or not stamp.exists():
         raise SandboxFailed(f"the sandbox's environment is not at {folder}", "run `make install`")
-    files = _inside()
+    files = _inside() | _given(libraries or {})
     ours = _digest({name: path.read_bytes() for name, path in files.items()})
     code = folder / "ours" / ours[:16]
     if not code.exists():
@@ -60,6 +65,20 @@ def _inside() -> dict[str, Path]:
         path for name in _INSIDE for path in ([here / name] if name.endswith(".py") else (here / name).rglob("*.py"))
     ]
     return {str(path.relative_to(here.parent)): path for path in sorted(files)}
+
+
+def _given(libraries: Mapping[str, Path]) -> dict[str, Path]:
+    files: dict[str, Path] = {}
+    for name, path in libraries.items():
+        if name.split("/")[0] == __package__ or name.startswith("/") or ".." in name.split("/"):
+            raise SandboxFailed(f"a library cannot lie at '{name}'", "give it the path of a package of its own")
+        if path.is_dir():
+            files |= {f"{name}/{file.relative_to(path).as_posix()}": file for file in sorted(path.rglob("*.py"))}
+        elif path.is_file():
+            files[name] = path
+        else:
+            raise SandboxFailed(f"the library {name} is not at {path}", "run `make install`")
+    return files
 
 
 def _digest(parts: dict[str, bytes]) -> str:

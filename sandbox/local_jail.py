@@ -16,7 +16,7 @@ from sandbox.errors import SandboxFailed, SessionIsGone, UnfitWorkDirectory
 from sandbox.frames import STDOUT, Message
 from sandbox.host_link import HostLink, HostSettings, ask
 
-_TOUCHED = ("created", "changed", "deleted", "read", "listed", "missed")
+_TOUCHED = ("created", "changed", "deleted", "read", "listed", "missed", "asked")
 
 
 class LocalJail:
@@ -28,8 +28,9 @@ class LocalJail:
         settings: HostSettings | None = None,
         environment: Path | None = None,
         say: Callable[[str], None] | None = None,
+        libraries: Mapping[str, Path] | None = None,
     ) -> None:
-        self._environment = find_environment(environment)
+        self._environment = find_environment(environment, libraries)
         self._link = HostLink(home, self._environment, settings or HostSettings())
         self._say = say
 
@@ -54,6 +55,10 @@ class LocalJail:
         with connection, suppress(SandboxFailed):  # a host that is gone has taken its sessions along
             return bool(ask(connection, {"op": "close", "session": name})["was_open"])
         return False
+
+    def session_names(self) -> frozenset[str]:
+        host = self.status()
+        return frozenset(session.name for session in host.sessions) if host else frozenset()
 
     def check(self, code: str, files: Mapping[str, Path], limits: Limits, seed: int = 0) -> CellResult:
         request: Message = {
@@ -105,6 +110,7 @@ class JailSession:
             "op": "run",
             "session": self.info.name,
             "code": cell.code,
+            "seed": cell.seed,
             "checkpoint": cell.checkpoint,
             "limits": {"timeout_s": cell.timeout_s} if cell.timeout_s is not None else {},
         }

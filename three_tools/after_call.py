@@ -22,6 +22,10 @@ class Ask:
 
     name: str = ""
     """What the step is called; a later attempt of the same name replaces it."""
+    attempt: int = 0
+    """Which try of that step it is, where its beginning was recorded."""
+    cached: bool = False
+    """Whether an earlier result was used instead of running it."""
     next_steps: tuple[str, ...] = ()
     expects: Expectations = field(default_factory=Expectations)
     needs: tuple[str, ...] = ()
@@ -63,6 +67,8 @@ def _call(outcome: Outcome, ask: Ask) -> Call:
     return Call(
         tool=outcome.tool,
         name=ask.name,
+        attempt=ask.attempt,
+        cached=ask.cached,
         inputs=report.inputs,
         did=tuple(line[:_LONGEST_DID] for line in did),
         ok=outcome.ok,

@@ -147,11 +147,14 @@ class Run:
             outcome = self.execute(tool, arguments, ask, report)
             done = record_call(self.record, outcome, ask)
         except BaseException as error:
-            broken = _broken(self.registry.name_of(tool), error, report, time.perf_counter() - started)
-            with suppress(RunRecordError):  # what went wrong first is what is raised
-                self._record_broken(broken, ask)
+            self.record_broken(tool, error, ask, report, time.perf_counter() - started)
             raise
         return self._judged(outcome, done)
+
+    def record_broken(self, tool: str, error: BaseException, ask: Ask, report: Report, seconds: float) -> None:
+        """Record a call that did not come back, with what it had done; what went wrong first is what is raised."""
+        with suppress(RunRecordError):
+            self._record_broken(_broken(self.registry.name_of(tool), error, report, seconds), ask)
 
     def execute(self, tool: str, arguments: object, ask: Ask | None = None, report: Report | None = None) -> Outcome:
         """The first half of a call: guarded and run, nothing recorded."""
@@ -176,7 +179,12 @@ class Run:
         self.session.cancel()
 
     def recover(self) -> None:
-        """Judge every step that has no verdict: its Evaluator crashed, or whoever ran it did."""
+        """Record attempts that never ended, and judge every step that has no verdict: whoever ran them is gone."""
+        for begun in list(self.record.state.begun.values()):
+            lost = Refusal("failed", "the process that ran it ended before it did")
+            report = Report(inputs={"attempt": begun.attempt}, cause="lost", has_begun=True)
+            ask = Ask(name=begun.name, attempt=begun.attempt)
+            record_call(self.record, Outcome(tool=begun.tool, ok=False, refusal=lost, report=report), ask)
         for step in list(self.record.state.unjudged.values()):
             judge_step(self.record, self.evaluator, step.done)
 
@@ -225,7 +233,8 @@ class Run:
             judge_step(self.record, self.evaluator, done)
 
     def _has_run_cells(self) -> bool:
-        return any(step.done.source and not step.done.code for step in list(self.record.state.steps.values()))
+        steps = [step.done for step in list(self.record.state.steps.values())]
+        return any(done.source and not done.code and not done.cached for done in steps)
 
 
 @contextmanager
@@ -251,7 +260,7 @@ def open_run(
         try:
             yield run
         except BaseException as error:
-            is_cancelled = isinstance(error, KeyboardInterrupt)
+            is_cancelled = not isinstance(error, Exception)  # whatever stops us from outside
             with suppress(RunRecordError):  # what went wrong first is what is raised
                 _end_if_open(
                     run, "cancelled" if is_cancelled else "failed", f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
@@ -284,7 +293,9 @@ def _end_if_open(run: Run, state: EndState, reason: str) -> None:
 
 def _broken(tool: str, error: BaseException, report: Report, seconds: float) -> Outcome:
     """A call that did not come back: interrupted, or our own machinery failed. What it reported so far is true."""
-    if isinstance(error, KeyboardInterrupt):
+    if isinstance(error, TimeoutError):
+        refusal = Refusal("timeout", printable(str(error)) or "it was still at work when its time was over")
+    elif not isinstance(error, Exception):  # whatever stops us from outside
         refusal = Refusal("cancelled", "interrupted before it ended")
     elif isinstance(error, RunRecordError | SandboxError):
         refusal = Refusal("failed", error.problem[:_LONGEST_REASON])

@@ -40,6 +40,12 @@ class RunSession:
         self._lock = threading.Lock()
         self._session: Session | None = None
         self._cells_at_work = 0
+        self.kernel = 0
+        """Which kernel holds the variables: another number means that those of the one before are lost."""
+        self.only_in: int | None = None
+        """The only kernel that cells may be run in, by whoever knows what variables they need; None: any."""
+        self.cell_seed: int | None = None
+        """Where random numbers start in the next cells; None: they go on from cell to cell."""
         self.is_cancelled = False
         self.is_starting = False
         """Whether it waits for a sandbox to start, which only an exception cuts short."""
@@ -50,10 +56,17 @@ class RunSession:
             return self._run(cell, report, on_output)
         except SessionIsGone:  # idle too long, or its host was restarted
             self._let_go()
+            if self.only_in is not None:
+                raise
             return self._run(cell, report, on_output)
         except SandboxFailed as error:
             self._let_go()
             raise type(error)(error.problem, f"{error.remedy}; {self._replay}") from error
+
+    def start(self, report: Report) -> int:
+        """Have a kernel to run cells in, and say which."""
+        self._open(report)
+        return self.kernel
 
     def cancel(self) -> None:
         """Stop the cell that is running, if one is, and run no other; from any thread."""
@@ -80,11 +93,15 @@ class RunSession:
 
     def _run(self, cell: Cell, report: Report, on_output: OnOutput | None) -> CellResult:
         session = self._open(report)
+        if self.only_in not in (None, self.kernel):
+            raise SessionIsGone("the session of this run was lost, and its variables with it", self._replay)
         with self._lock:
             self._cells_at_work += 1
         try:
             self.require_not_cancelled()
-            return session.run(cell, on_output)
+            result = session.run(cell.model_copy(update={"seed": self.cell_seed}), on_output)
+            self.kernel += result.state == "lost"
+            return result
         except (CallRefused, SandboxError):
             raise
         except BaseException:  # whoever listened has failed, or was interrupted: nobody is there to hear the answer
@@ -118,6 +135,7 @@ class RunSession:
             with self._lock:
                 if self._session is None:
                     self._session = self._backend().open_session(self._spec)
+                    self.kernel += self._session.is_new
                     if self._session.is_new and self._has_run_cells():
                         lost = "the session of this run was lost, and its variables with it; its files are kept"
                         report.notices.append(f"{lost}. To get them back, {self._replay}")

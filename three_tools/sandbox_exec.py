@@ -64,6 +64,7 @@ def _salient(args: SandboxExecArgs) -> dict[str, JsonValue]:
 def _give_evidence(report: Report, result: CellResult) -> None:
     """What the Evaluator judges by, and what the caller should know."""
     report.cause, report.detail = result.cause or "", result.detail
+    report.touched, report.outputs = result.touched, result.outputs
     report.stderr = result.text("stderr")
     if result.error is not None:
         report.stderr += f"{result.error.ename}: {result.error.evalue}"

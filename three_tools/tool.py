@@ -9,7 +9,7 @@ from pydantic import BaseModel, JsonValue
 
 from run_record import Artifact, Home, RunRecord
 from run_record.changes import Sighting
-from sandbox import Cell, CellResult
+from sandbox import Cell, CellResult, Output, Touched
 from three_tools.errors import CallRefused, RegistrationError
 from three_tools.policy import Context
 from three_tools.search.provider import SearchProvider
@@ -63,6 +63,10 @@ class Report:
     """The only files that the call can have touched; None: it may have touched any."""
     seen: Sighting | None = None
     """The files as the tool saw them at its end, when it had to look."""
+    touched: Touched | None = None
+    """What a cell did with which files."""
+    outputs: tuple[Output, ...] = ()
+    """What a cell showed, as a notebook keeps it."""
     notices: list[str] = field(default_factory=list[str])
     """What the caller should know, though it is no part of the result."""
 

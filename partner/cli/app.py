@@ -22,6 +22,15 @@ def _complete_run(ctx: typer.Context, incomplete: str) -> list[str]:
         return []  # pressing Tab is no place for an error; the command itself will say it
 
 
+def _complete_recipe(ctx: typer.Context, incomplete: str) -> list[str]:
+    from partner.cli.recipes import completions
+
+    try:
+        return completions(ctx.find_root().params, incomplete)
+    except Exception:
+        return []  # likewise
+
+
 Run = Annotated[
     str,
     typer.Argument(help="A run's id, the beginning of one, or 'latest'.", autocompletion=_complete_run, metavar="RUN"),
@@ -149,6 +158,49 @@ def exec_(
     arguments: dict[str, object] = {"code": tools.source(code, file)}
     arguments |= {} if timeout_s is None else {"timeout_s": timeout_s}
     tools.exec_cell(ctx.obj, run, arguments, is_fresh=fresh, as_json=json)
+
+
+@app.command("run")
+def run_(
+    ctx: typer.Context,
+    recipe: Annotated[
+        str, typer.Argument(help="A recipe's name, or its folder.", metavar="RECIPE", autocompletion=_complete_recipe)
+    ],
+    objective: Annotated[str, typer.Option(help="The question; without it, the recipe's own.", metavar="TEXT")] = "",
+    param: Annotated[list[str] | None, typer.Option(help="A parameter; may be given again.", metavar="K=V")] = None,
+    file: Annotated[list[str] | None, typer.Option(help="An input; may be given again.", metavar="NAME=PATH")] = None,
+    sample: Annotated[bool, typer.Option("--sample", help="On the recipe's own sample data and documents.")] = False,
+    as_of: Annotated[str | None, typer.Option(help="What the run takes for today.", metavar="DATE")] = None,
+    seed: Annotated[int, typer.Option(help="Where random numbers start.", min=0)] = 0,
+    refresh: Annotated[bool, typer.Option("--refresh", help="Run every step, whatever is in the cache.")] = False,
+    backend: Annotated[Literal["auto", "docker", "jail"], typer.Option(help="What cells are walled in by.")] = "auto",
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Follow it, or leave it running and go.")] = True,
+    announce: Annotated[int | None, typer.Option(hidden=True)] = None,
+    json: Json = False,
+) -> None:
+    """Run a recipe: from a question and data to its deliverables.
+
+    \b
+    partner run quick-look --sample
+    partner run quick-look --file data=sales.csv --param top_n=5
+    """
+    from partner.cli import run
+
+    wish = run.Wish(
+        recipe=recipe,
+        objective=objective,
+        parameters=param or [],
+        files=file or [],
+        as_of=as_of,
+        seed=seed,
+        sample=sample,
+        refresh=refresh,
+        backend=backend,
+    )
+    if wait:
+        run.run_recipe(ctx.obj, wish, as_json=json, announce=announce)
+    else:
+        run.run_detached(ctx.obj, wish, as_json=json)
 
 
 @app.command("search")

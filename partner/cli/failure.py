@@ -7,12 +7,16 @@ import typer
 from typer._click.exceptions import ClickException  # typer carries its own click and offers this nowhere else
 
 from partner.cli.screen import print_json, say
+from flows.errors import BelowThreshold, FlowError
 from partner.errors import PartnerError, Refused, ServerFailed
+from recipes.errors import RecipeError, RecipeNotFound
 from run_record.errors import DamagedRecord, MachineRefused, NotFound, RunIsBusy, RunRecordError
 from sandbox.errors import NoSafeSandbox, SandboxError, SandboxFailed
+from tasks.errors import TaskError
 
 FAILED = 1
 USAGE = 2
+BELOW_THRESHOLD = 3
 NO_SANDBOX = 4
 NOT_FOUND = 5
 DAMAGED = 6
@@ -35,8 +39,8 @@ def report(error: BaseException, *, as_json: bool) -> int:
         case ClickException():
             error.show()
             problem, remedy, code = error.format_message(), "see --help", error.exit_code
-        case RunRecordError() | SandboxError() | PartnerError():
-            say(f"error: {error}")
+        case RunRecordError() | SandboxError() | PartnerError() | RecipeError() | TaskError() | FlowError():
+            say("\n".join([f"error: {error}", *getattr(error, "__notes__", ())]))
             problem, remedy, code = error.problem, error.remedy, exit_code(error)
         case OSError():
             return report(MachineRefused.because(str(error.filename or "this machine"), error), as_json=as_json)
@@ -59,17 +63,19 @@ _EXIT_CODES = {
 }
 
 
-def exit_code(error: RunRecordError | SandboxError | PartnerError) -> int:
+def exit_code(error: BaseException) -> int:
     match error:
+        case BelowThreshold():
+            return BELOW_THRESHOLD
         case Refused():
             return _EXIT_CODES.get(error.code, USAGE)
         case NoSafeSandbox():
             return NO_SANDBOX
-        case NotFound():
+        case NotFound() | RecipeNotFound():
             return NOT_FOUND
         case DamagedRecord():
             return DAMAGED
-        case MachineRefused() | RunIsBusy() | SandboxFailed() | ServerFailed():
+        case MachineRefused() | RunIsBusy() | SandboxFailed() | ServerFailed() | TaskError() | FlowError():
             return FAILED
         case _:
             return USAGE

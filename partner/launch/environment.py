@@ -27,6 +27,7 @@ _OURS = {
     "PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED": "false",
     "PREFECT_CLIENT_CSRF_SUPPORT_ENABLED": "false",
     "PREFECT_API_KEY": "",
+    "PREFECT_CLIENT_MAX_RETRIES": "10",  # each after 0.2 s, as our server asks for when its database is busy
 }
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 

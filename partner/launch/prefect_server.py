@@ -123,10 +123,19 @@ def _prefect() -> ASGIApp:
 def _listener(folder: ServerFolder) -> socket.socket:
     """Where the one before was that did not end well, so that its clients go on; else the usual port; else any."""
     last = folder.read_record()
-    for port in (*([last.port] if last else []), _USUAL_PORT):
+    listener = _bind([last.port, _USUAL_PORT, 0] if last else [_USUAL_PORT, 0])
+    # Inherited by each connection. Without it every answer would wait 40 ms for the client's acknowledgement: asyncio
+    # sets it only for sockets that say outright that they speak TCP.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
+
+
+def _bind(ports: list[int]) -> socket.socket:
+    *wished, any_free = ports
+    for port in wished:
         with suppress(OSError):
             return socket.create_server(("127.0.0.1", port))
-    return socket.create_server(("127.0.0.1", 0))
+    return socket.create_server(("127.0.0.1", any_free))
 
 
 def _ui_copy(folder: ServerFolder) -> Path | None:

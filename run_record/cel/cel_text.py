@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from run_record.cel.sections import header, late_evaluation, note, summary
 from run_record.cel.step_block import PENDING, block_of, evaluation_text, render
 from run_record.errors import NotFound
-from run_record.facts import NoteAdded, RunClosed, RunOpened, StepDone, StepEvaluated
+from run_record.facts import AttemptStarted, NoteAdded, RunClosed, RunOpened, StepDone, StepEvaluated
 from run_record.journal_line import Entry
 from run_record.plain_text import markdown
 from run_record.state import RunState
@@ -72,6 +72,8 @@ class CelText:
         match fact:
             case RunOpened():
                 return header(fact, entry.at)
+            case AttemptStarted():
+                return ""  # its end is a Step Block, also when it was lost
             case StepDone():
                 evaluation = self._judged_early.pop(fact.step, None)
                 self._pending = 0 if evaluation else fact.step

@@ -71,7 +71,8 @@ class CellRun:
         changes = folder.compare(self._before, session.look_after())
         verdict = failure.judge(self._evidence())
         state = self._restore()
-        done: Message = {"listed": [], "missed": [], "appended": [], **(self._done or {})}
+        nothing: Message = {"listed": [], "missed": [], "appended": [], "asked": [], "asked_all": False}
+        done: Message = {**nothing, **(self._done or {})}
         return {
             "ok": verdict.cause is None,
             "cause": verdict.cause,
@@ -91,7 +92,8 @@ class CellRun:
             "read": texts({*observed.read, *(path for path in done["appended"] if path in self._before)}),
             "listed": texts({*observed.listed, *done["listed"]}),
             "missed": texts(path for path in done["missed"] if path not in changes.created),
-            "observed_all": observed.is_complete and self._done is not None,
+            "asked": texts(path for path in done["asked"] if path not in changes.created),
+            "observed_all": observed.is_complete and bool(done["asked_all"]),
             "killed_processes": killed,
             "memory_bytes": self._watchdog.memory_bytes,
         }
@@ -110,6 +112,7 @@ class CellRun:
             "op": "run",
             "id": self._session.cell_number,
             "code": self._request["code"],
+            "seed": self._request.get("seed"),
             "checkpoint": self._request["checkpoint"],
         }
         self._is_dead = self._was_dead  # a thread or a timer of an earlier cell's may have ended it

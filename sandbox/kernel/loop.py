@@ -58,6 +58,8 @@ class Kernel:
             return  # this is the copy, and it has taken over: the cell never ran for it
         done: Message = {"frame": "done", "id": request["id"], "checkpoint": why_not or "on"}
         self._is_fresh = False
+        if request["seed"] is not None:
+            _reseed(request["seed"])
         done |= self._execute(request["code"])
         if os.getpid() != self._pid:
             os._exit(0)  # a fork that a cell made and that came to the cell's end

@@ -15,7 +15,7 @@ INSIDE = ("sandbox.host.", "sandbox.kernel.", "sandbox.keeper", "sandbox.walls."
 """What runs in the sandbox's environment, and is imported there only."""
 MODULES = sorted(
     module.name
-    for room in ("partner", "run_record", "sandbox", "three_tools")
+    for room in ("partner", "recipes", "run_record", "sandbox", "three_tools")
     for module in pkgutil.walk_packages([str(ROOT / room)], f"{room}.")
 )
 

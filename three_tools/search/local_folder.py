@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pydantic import JsonValue
 
 from three_tools.errors import ProviderDown
 from three_tools.search.domains import read_domains
+from three_tools.search.folder_files import walk
 from three_tools.search.folder_index import LONGEST_UPDATE_S, FolderIndex, is_damage
 from three_tools.search.hygiene import safe_hit
 from three_tools.search.local_query import Terms, Vocabulary
@@ -57,6 +59,14 @@ class LocalFolderSearch:
     @property
     def name(self) -> str:
         return "local_folder"
+
+    def state(self) -> str:
+        """The documents as the folder lists them; the same files have the same state wherever they lie."""
+        try:
+            seen = sorted((path, file.size, file.mtime_ns) for path, file in walk(self._folder))
+        except OSError:
+            return ""
+        return sha256(repr(seen).encode()).hexdigest()
 
     def search(self, query: SearchQuery) -> Found:
         if not self._folder.is_dir():

@@ -56,6 +56,9 @@ class TavilySearch:
     def name(self) -> str:
         return "tavily"
 
+    def state(self) -> str:
+        return ""
+
     def search(self, query: SearchQuery) -> Found:
         asked = translate(query)
         raw = self._ask(asked)

@@ -1,0 +1,1 @@
+"""Recipes as Prefect flows: one frame for all, and a short module for each standard recipe."""

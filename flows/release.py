@@ -1,0 +1,42 @@
+"""Giving back what a run held when the process that ran it could not."""
+
+from contextlib import suppress
+from typing import Any
+
+from prefect import Flow
+from prefect.client.schemas.objects import FlowRun
+from prefect.states import State
+
+from flows.workshop import Workshop, workshop
+from run_record import RunId, RunRecordError, RunState, read_journal
+from run_record.errors import RunIsBusy
+from run_record.ids import is_run_id
+from sandbox import SandboxError
+from three_tools.policy import PERSON, Context
+from three_tools.run import Equipment, join_run
+
+
+def release(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:  # noqa: ARG001  (Prefect's names)
+    """The hook for flow runs that crashed or were cancelled; it may run in another process than they did."""
+    sweep(workshop())
+
+
+def sweep(shop: Workshop) -> None:
+    """End the session of every recipe's run that nobody runs any more, and record the attempt that was lost.
+
+    Such a run stays open: it can be gone on with. Sessions of runs by hand are their owner's.
+    """
+    equipment = shop.equip(None)
+    with suppress(SandboxError):  # what cannot be asked holds nothing
+        for name in equipment.backend().session_names():
+            if is_run_id(name) and shop.home.folder(RunId(name)).is_dir():
+                _release_one(shop, equipment, RunId(name))
+
+
+def _release_one(shop: Workshop, equipment: Equipment, run_id: RunId) -> None:
+    with suppress(RunIsBusy, RunRecordError):
+        if not RunState(read_journal(shop.home.folder(run_id)).entries).opened.recipe:
+            return
+        caller = Context(PERSON, user_id=shop.author)
+        with join_run(shop.home, equipment, run_id, caller, as_runner="the sweeper") as run:
+            run.close_session()

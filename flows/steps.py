@@ -1,0 +1,122 @@
+"""The steps of a run, made from its recipe: what each asks, what is expected of it, and what its result depends on."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from flows.request import Request
+from recipes.dataflow import Dataflow
+from recipes.recipe import RecipeCell
+from recipes.run_reads import RunReads
+from recipes.searches import Query
+from run_record import Sha256
+from tasks.step import Step, digest, normalised
+from three_tools.after_call import Recorded
+from three_tools.contracts import BrowserSearchResult
+from three_tools.evaluator import Expectations, ExpectedFile
+
+EVIDENCE = "evidence.json"
+NOTEBOOK = "notebook.ipynb"
+_BASIS = 1
+"""Changes when results kept by an earlier version of this program are not to be used any more."""
+
+
+def upload(name: str, path: str, source: Path) -> Step:
+    """A file of this machine as a file of the run."""
+    return Step(name=name, tool="tmp.write", arguments={"path": path}, source=source)
+
+
+def search(query: Query, request: Request, state: str, now_s: float) -> Step:
+    """A search. What it found stays good while the documents are the same; on the web, for so many hours."""
+    arguments: dict[str, JsonValue] = {
+        "query": query.query,
+        "top_k": query.top_k,
+        "include_page": query.include_page,
+        "allow_domains": list(query.allow_domains),
+        **({"date_range": query.date_range} if query.date_range else {}),
+    }
+    freshness = state or f"until {int(now_s // (query.freshness_h * 3600))} x {query.freshness_h:g} h"
+    basis = digest(
+        {"format": _BASIS, "tool": "browser.search", "arguments": arguments, "as_of": request.as_of, "at": freshness}
+    )
+    return Step(name=f"search {query.name}", tool="browser.search", arguments=arguments, basis=basis)
+
+
+def evidence(found: Iterable[tuple[Query, Recorded]]) -> Step:
+    """What all searches brought, in one file, in the order of the recipe."""
+    searches: list[JsonValue] = []
+    results: list[JsonValue] = []
+    for query, recorded in found:
+        answer = recorded.outcome.result
+        if isinstance(answer, BrowserSearchResult):
+            searches.append({"name": query.name, "query": query.query, "citations_id": answer.citations_id})
+            results += [{"search": query.name, **hit.model_dump(mode="json")} for hit in answer.results]
+    text = json.dumps({"searches": searches, "results": results}, ensure_ascii=False, indent=1) + "\n"
+    return Step(name="save evidence", tool="tmp.write", arguments={"path": EVIDENCE, "text": text})
+
+
+def cell(
+    request: Request, each: RecipeCell, dataflow: Dataflow, keys: Mapping[str, Sha256 | None], environment: str
+) -> Step:
+    """A cell. Its basis is its code, the keys of the cells whose variables it uses, and what it reads of the run."""
+    basis = digest(
+        {
+            "format": _BASIS,
+            "tool": "sandbox.exec",
+            "code": normalised(each.source),
+            "variables": {name: keys[name] for name in dataflow.needs(each.name)},
+            "environment": environment,
+            "random": f"{request.seed} {each.name}",
+            "run": _values(request, dataflow.run_reads(each.name)),
+        }
+    )
+    return Step(
+        name=each.name,
+        tool="sandbox.exec",
+        arguments={"code": each.source, "timeout_s": each.timeout_s},
+        expects=Expectations.model_validate(each.expects),
+        next_steps=_next(request, each.name),
+        basis=basis,
+    )
+
+
+def notebook(content: bytes) -> Step:
+    """The recipe's notebook with the outputs of this run."""
+    return Step(name="save notebook", tool="tmp.write", arguments={"path": NOTEBOOK, "text": content.decode()})
+
+
+def deliverables(request: Request) -> Step:
+    """A look at what is to be delivered: the Evaluator opens each of them."""
+    wanted = tuple(ExpectedFile(path=path) for path in request.recipe.deliverables)
+    return Step(
+        name="list deliverables",
+        tool="tmp.list",
+        arguments={
+            "prefix": "artifacts/" if all(p.startswith("artifacts/") for p in request.recipe.deliverables) else ""
+        },
+        expects=Expectations(files=wanted),
+    )
+
+
+def _values(request: Request, reads: RunReads) -> dict[str, JsonValue]:
+    """The values of what a cell reads of the run."""
+    everything: dict[str, JsonValue] = {
+        "as_of": request.as_of,
+        "objective": request.objective,
+        "seed": request.seed,
+        "inputs": {**request.inputs()},
+    }
+    wanted = asdict(reads)
+    names = request.parameters if reads.everything or reads.all_parameters else sorted(reads.parameters)
+    return {name: value for name, value in everything.items() if reads.everything or wanted[name]} | {
+        "parameters": {name: request.parameters.get(name) for name in names}
+    }
+
+
+def _next(request: Request, name: str) -> tuple[str, ...]:
+    names = [each.name for each in request.recipe.cells]
+    following = names[names.index(name) + 1 :]
+    return tuple(following[:1]) or tuple(f"deliver {path}" for path in request.recipe.deliverables)

@@ -1,0 +1,238 @@
+"""partner run: a recipe from a question to its deliverables."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from flows.errors import FlowError
+from flows.request import Request, make_request
+from partner.cli.desk import Desk, Flags, desk, plain
+from partner.cli.failure import FAILED, exit_code
+from partner.cli.run_screen import RunScreen
+from partner.cli.screen import print_json, print_table, say, size
+from partner.errors import PartnerError, ServerFailed, UsageError
+from partner.launch import PrefectServer, client_settings, find_server
+from partner.launch.workshop import make_workshop
+from partner.run_report import last_attempts, run_report
+from recipes.errors import RecipeError
+from run_record import RunId, RunRecordError
+from run_record.journal import read_journal
+from run_record.plain_text import printable
+from run_record.state import RunState
+from sandbox import SandboxError
+from tasks.errors import TaskError
+
+_NOTHING = "nothing was run"
+_OURS = (PartnerError, RecipeError, SandboxError, RunRecordError, TaskError, FlowError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What was asked for on the command line."""
+
+    recipe: str
+    objective: str
+    parameters: Sequence[str]
+    files: Sequence[str]
+    as_of: str | None
+    seed: int
+    sample: bool
+    refresh: bool
+    backend: Literal["auto", "docker", "jail"]
+
+
+def run_recipe(flags: Flags, wish: Wish, *, as_json: bool, announce: int | None = None) -> None:
+    here = desk(flags)
+    screen = RunScreen(quiet=as_json, announce=announce)
+    shop = make_workshop(here.settings, None if as_json else say, here.command, screen)
+    try:
+        request = _request(shop.catalog.find(wish.recipe), wish)
+        server = _ready(here, lambda: shop.equip(request.documents).backend(), quiet=as_json)
+    except _OURS as error:
+        error.add_note(_NOTHING)
+        raise
+    error = None
+    try:
+        with screen:
+            _run(request, server, here, lambda recipe_flow: _flow(recipe_flow, request, shop))
+    except _OURS as raised:
+        error = raised
+    except Exception as raised:
+        error = _explained(raised, here, screen.run_id, server)
+    if not screen.run_id:
+        raise error or ServerFailed("the flow ended before it opened a run", "see its log in the Prefect UI")
+    _show_end(here, request, RunId(screen.run_id), error, server, as_json=as_json)
+
+
+def run_detached(flags: Flags, wish: Wish, *, as_json: bool) -> None:
+    """The same in a process of its own, which goes on when this one has said the run's id."""
+    here = desk(flags)
+    folder = here.settings.home / "detached"
+    folder.mkdir(parents=True, exist_ok=True)
+    told, tell = os.pipe()
+    log = folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
+    command = [sys.executable, "-m", "partner", "--home", str(here.settings.home), "run", *_arguments(wish)]
+    with open(log, "wb") as output:
+        process = subprocess.Popen(  # noqa: S603  (our own interpreter and module)
+            [*command, "--announce", str(tell)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            pass_fds=[tell],
+            start_new_session=True,
+        )
+    os.close(tell)
+    with open(told) as pipe:
+        run_id = pipe.readline().strip()
+    if not run_id:  # it ended before it opened a run, and has said why
+        status = process.wait()
+        sys.stderr.write(log.read_text(errors="replace"))
+        sys.exit(status or FAILED)
+    if as_json:
+        print_json({"run_id": run_id})
+    else:
+        print(run_id)
+        say(f"it goes on by itself   {here.command} show {run_id}   what it says: {log}")
+
+
+def _arguments(wish: Wish) -> list[str]:
+    """The wish as it would be written on a command line."""
+    given = [f"--objective={wish.objective}", f"--seed={wish.seed}", f"--backend={wish.backend}"]
+    given += [f"--param={each}" for each in wish.parameters] + [f"--file={each}" for each in wish.files]
+    given += [f"--as-of={wish.as_of}"] if wish.as_of else []
+    given += [flag for flag, is_on in (("--sample", wish.sample), ("--refresh", wish.refresh)) if is_on]
+    return [*given, "--", wish.recipe]
+
+
+def _request(recipe: Any, wish: Wish) -> Request:  # Any: a Recipe
+    if wish.backend == "docker":
+        raise UsageError("there is no Docker backend in this version", "leave --backend out, or say --backend jail")
+    return make_request(
+        recipe,
+        objective=plain(wish.objective, "objective"),
+        parameters=_pairs(wish.parameters, "--param", "top_n=5"),
+        files={name: Path(path).expanduser() for name, path in _pairs(wish.files, "--file", "data=sales.csv").items()},
+        as_of=wish.as_of,
+        seed=wish.seed,
+        is_sample=wish.sample,
+        is_refreshing=wish.refresh,
+    )
+
+
+def _pairs(given: Sequence[str], option: str, example: str) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for each in given:
+        name, equals, value = plain(each, option).partition("=")
+        if not equals or not name:
+            raise UsageError(
+                f"{option} {printable(each[:80])} has no name and value", f"for example {option} {example}"
+            )
+        if name in pairs:
+            raise UsageError(f"{option} gives {printable(name)} twice", "give it once")
+        pairs[name] = value
+    return pairs
+
+
+def _ready(here: Desk, backend: Callable[[], Any], *, quiet: bool) -> PrefectServer:  # Any: a Backend
+    """A sandbox that is safe and a server that answers, both before anything is done; started side by side."""
+    problems: list[BaseException] = []
+
+    def start_sandbox() -> None:
+        try:
+            backend().start()
+        except BaseException as error:  # raised below, where it is waited for
+            problems.append(error)
+
+    starting = threading.Thread(target=start_sandbox, name="sandbox", daemon=True)
+    starting.start()
+    server = find_server(here.settings.home, here.settings.prefect_idle_s, None if quiet else say)
+    starting.join()
+    if problems:
+        raise problems[0]
+    return server
+
+
+def _run(request: Request, server: PrefectServer, here: Desk, call: Callable[[Any], None]) -> None:  # Any: a function
+    """Prefect reads the environment when it is imported: the server is named there first."""
+    os.environ.update(client_settings(server, here.settings.home))
+    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+
+    from flows.recipe_flow import recipe_flow
+
+    # Heartbeats tell a server of workers that died; waiting for their thread costs a second at the end of every run.
+    with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+        call(recipe_flow(request.recipe))
+
+
+def _flow(flow: Callable[..., object], request: Request, shop: Any) -> None:  # Any: a Workshop
+    from datetime import date
+
+    from flows.workshop import open_for_work
+
+    by_file = {each.file: name for name, each in request.recipe.inputs.items()}
+    with open_for_work(shop):
+        flow(
+            objective=request.objective,
+            parameters=request.parameters,
+            files={by_file[file]: str(path.absolute()) for file, path in request.files.items()},
+            as_of=date.fromisoformat(request.as_of),
+            seed=request.seed,
+            sample=request.is_sample,
+            refresh=request.is_refreshing,
+        )
+
+
+def _explained(error: Exception, here: Desk, run_id: str, server: PrefectServer) -> PartnerError | None:
+    """What Prefect, or the way to its server, has raised; a run that is done by then is done."""
+    import httpx
+    from prefect.exceptions import PrefectException
+
+    if not isinstance(error, httpx.HTTPError | PrefectException):
+        raise error
+    why = printable(f"{type(error).__name__}: {error}".splitlines()[0][:300])
+    if run_id and _state(here, RunId(run_id)).name == "done":
+        say(f"note: the run is complete; Prefect's server could not be told: {why}")
+        return None
+    return ServerFailed(f"Prefect's server at {server.api_url} failed: {why}", "`partner doctor` shows its state")
+
+
+def _state(here: Desk, run_id: RunId) -> RunState:
+    return RunState(read_journal(here.home.folder(run_id)).entries)
+
+
+def _show_end(
+    here: Desk, request: Request, run_id: RunId, error: BaseException | None, server: PrefectServer, *, as_json: bool
+) -> None:
+    state, folder = _state(here, run_id), here.home.folder(run_id)
+    report = last_attempts(run_report(folder, state))
+    if as_json:
+        failed: Mapping[str, Any] = {} if error is None else {"error": _as_json(error)}  # Any: JSON
+        print_json({**report.model_dump(mode="json"), **failed})
+    else:
+        _print_deliverables(request, state, folder)
+        say(f"\nHow it was made   {here.command} cel {run_id}        In Prefect   {server.ui_url}/runs")
+        if error is not None:
+            say(f"error: {error}")
+    if error is not None:
+        sys.exit(exit_code(error))
+
+
+def _as_json(error: BaseException) -> dict[str, str]:
+    problem, remedy = getattr(error, "problem", str(error)), getattr(error, "remedy", "")
+    return {"kind": type(error).__name__, "problem": problem, "remedy": remedy}
+
+
+def _print_deliverables(request: Request, state: RunState, folder: Path) -> None:
+    rows: list[tuple[str, str, str]] = []
+    for path in request.recipe.deliverables:
+        if file := state.files.get(path):
+            rows.append((str(folder / "tmp" / path), size(file.artifact.size), f"sha256 {file.artifact.sha256[:12]}"))
+    if rows:
+        say("")
+        print_table(rows, numbers=[1])

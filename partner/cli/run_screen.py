@@ -1,0 +1,89 @@
+"""A run on a terminal: a line for each step when it ends, and until then what is at work and for how long."""
+
+import threading
+import time
+from types import TracebackType
+from typing import Self
+
+from partner.cli.screen import Progress, duration, mark, say
+from recipes.recipe import Recipe
+from run_record.plain_text import printable
+from tasks.step import Step
+from three_tools.after_call import Recorded
+from three_tools.run import Run
+
+_TICK_S = 0.2
+_LONGEST = 46
+
+
+class RunScreen:
+    """Follows a run for a person, and tells whoever waits for it the run's id as soon as it has one."""
+
+    def __init__(self, *, quiet: bool = False, announce: int | None = None) -> None:
+        self.run_id = ""
+        self._is_quiet = quiet
+        self._announce = announce
+        self._progress = Progress()
+        self._lock = threading.Lock()
+        self._at_work: dict[str, float] = {}
+        self._is_over = threading.Event()
+        self._watch = threading.Thread(target=self._tell_time, name="run screen", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._watch.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._is_over.set()
+        self._watch.join()
+        self._progress.clear()
+
+    def opened(self, run: Run, recipe: Recipe) -> None:
+        self.run_id = run.run_id
+        if self._announce is not None:
+            with open(self._announce, "w") as waiting:
+                print(run.run_id, file=waiting)
+        if self._is_quiet:
+            return
+        objective = printable(run.record.state.opened.objective)
+        say(f"\n{recipe.name}   run {run.run_id}   objective: {objective}")
+
+    def began(self, step: Step) -> None:
+        with self._lock:
+            self._at_work[step.name] = time.monotonic()
+
+    def ended(self, step: Step, recorded: Recorded) -> None:
+        with self._lock:
+            self._at_work.pop(step.name, None)
+            if not self._is_quiet:
+                self._progress.clear()
+                say(_line(step, recorded))
+
+    def _tell_time(self) -> None:
+        while not self._is_over.wait(_TICK_S):
+            with self._lock:
+                if self._at_work and not self._is_quiet:
+                    name, began = min(self._at_work.items(), key=lambda item: item[1])
+                    self._progress.show(f"  {name}, {duration(time.monotonic() - began)}")
+
+
+def _line(step: Step, recorded: Recorded) -> str:
+    outcome, judged = recorded.outcome, recorded.evaluation
+    took = "cached" if recorded.step and recorded.step.cached else duration(outcome.seconds)
+    score = f" {judged.aggregate:.2f}" if judged and judged.aggregate is not None else ""
+    verdict = f"{judged.verdict}{score}" if judged else "PENDING"
+    shown = outcome.refusal.problem if outcome.refusal else next(iter(_said(recorded)), "")
+    text = printable(shown)
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST - 1]}…"
+    return f"  {step.name:18} {text:{_LONGEST}} {mark('✓' if outcome.ok else '✗')} {took:8} {verdict}"
+
+
+def _said(recorded: Recorded) -> list[str]:
+    """What it came to, before how it went about it."""
+    judged = recorded.evaluation
+    if not recorded.outcome.ok:
+        return [recorded.outcome.report.detail]
+    if judged and judged.verdict != "PASS":
+        return [judged.critique]
+    return [*recorded.outcome.report.did[1:], *recorded.outcome.report.did]

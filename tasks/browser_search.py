@@ -1,0 +1,23 @@
+"""The tool browser.search as a Prefect task."""
+
+from prefect import task
+from pydantic import JsonValue
+
+from tasks.hooks import is_worth_retrying, record_and_judge
+from tasks.step import Step
+from tasks.work import work_of
+
+
+@task(
+    name="browser.search",
+    task_run_name="{step.name}",
+    persist_result=True,
+    result_serializer="json",
+    cache_result_in_memory=False,
+    retry_condition_fn=is_worth_retrying,
+    on_completion=[record_and_judge],
+    on_failure=[record_and_judge],
+)
+def browser_search(run_id: str, step: Step, key: str | None) -> dict[str, JsonValue]:
+    """Find sources, and keep their citations."""
+    return work_of(run_id).attempt(step, key).model_dump(mode="json")

@@ -1,0 +1,78 @@
+"""Calling a task for a step: under its key, with the recipe's retries, and with a verdict at the end."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from prefect import Task
+from prefect.futures import PrefectFuture
+from prefect.states import State
+
+from tasks.cache_policy import cache_policy
+from tasks.errors import KeptIsDamaged, StepFailed
+from tasks.step import Step
+from tasks.work import Work
+from three_tools.after_call import Recorded
+
+StepTask = Task[..., Any]  # Any: a task's parameters, which are the same for each of ours
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a step may take, and how often it is tried."""
+
+    retries: int = 0
+    retry_delay_s: float = 0.0
+    timeout_s: float | None = None
+    """Prefect's limit, behind the tool's own: it ends a task whose tool does not end itself."""
+
+
+def call(work: Work, task: StepTask, step: Step, patience: Patience | None = None) -> Recorded:
+    """Do a step, here and now; StepFailed when it did not do what was asked."""
+    work.announce([step])
+    ready = _ready(work, task, patience or Patience())
+    try:
+        ready(str(work.run.run_id), step, work.look_up(step))
+        return _settled(work, ready, step)
+    except StepFailed:
+        work.settled(step)
+        raise
+    except BaseException:
+        work.give_up_on(step)
+        raise
+
+
+def call_all(work: Work, task: StepTask, steps: Sequence[Step], patience: Patience | None = None) -> list[Recorded]:
+    """Do steps at once; all are waited for, then the first failure is raised."""
+    work.announce(steps)
+    ready = _ready(work, task, patience or Patience())
+    futures: list[PrefectFuture[Any]] = [ready.submit(str(work.run.run_id), step, work.look_up(step)) for step in steps]
+    states: list[State[Any]] = []
+    for future in futures:
+        future.wait()
+        states.append(future.state)
+    settled = [_settled(work, ready, step) for step in steps]
+    for state in states:
+        if state.is_failed() or state.is_crashed():
+            state.result()  # raises
+    return settled
+
+
+def _ready(work: Work, task: StepTask, patience: Patience) -> StepTask:
+    return task.with_options(
+        cache_policy=cache_policy(work.cache),
+        result_storage=work.cache.results,
+        retries=patience.retries,
+        retry_delay_seconds=patience.retry_delay_s,
+        timeout_seconds=patience.timeout_s,
+    )
+
+
+def _settled(work: Work, ready: StepTask, step: Step) -> Recorded:
+    """The step with its verdict; where the bytes behind a kept result are gone, it is run instead."""
+    try:
+        return work.settled(step)
+    except KeptIsDamaged as error:
+        work.drop_kept(step, error)
+    ready.with_options(refresh_cache=True)(str(work.run.run_id), step, work.look_up(step))
+    return work.settled(step)

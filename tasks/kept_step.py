@@ -1,0 +1,56 @@
+"""What a step left behind, kept so that a later run need not run it again."""
+
+from typing import Any, Literal, Self
+
+from pydantic import Field, JsonValue, ValidationError
+
+from run_record import Artifact, Frozen, RunId, Sha256
+from tasks.errors import KeptIsDamaged
+from tasks.read_set import Files, ReadSet
+from tasks.step import digest
+
+
+class KeptStep(Frozen):
+    """A step's result as JSON: the bytes of its files lie in the object store, under the hashes named here."""
+
+    format: Literal[1] = Field(default=1, description="The version of this format.")
+    key: Sha256 = Field(description="The key it is kept under.")
+    run_id: RunId = Field(description="The run that did it.")
+    tool: str = Field(description="The tool's canonical name.")
+    name: str = Field(description="What the recipe calls it.")
+    seconds: float = Field(description="How long it took.")
+    result: dict[str, JsonValue] = Field(description="What the tool answered.")
+    artifacts: tuple[Artifact, ...] = Field(description="The files it made or changed.")
+    removed: tuple[str, ...] = Field(default=(), description="The files it took away.")
+    outputs: tuple[dict[str, JsonValue], ...] = Field(
+        default=(), description="What a cell showed, in nbformat's shape."
+    )
+    stderr: str = Field(default="", description="What a cell printed there: the Evaluator judges by it.")
+    results: int | None = Field(default=None, description="How many results a search brought.")
+    citations: Artifact | None = Field(default=None, description="The file to cite these results from.")
+    reads: ReadSet | None = Field(default=None, description="What it found in the run's files; null: not to be told.")
+    seal: Sha256 | None = Field(default=None, description="The sha256 of everything else here.")
+
+    def sealed(self) -> Self:
+        return self.model_copy(update={"seal": self._seal()})
+
+    def _seal(self) -> Sha256:
+        return digest(self.model_dump(mode="json", exclude={"seal"}))
+
+    @property
+    def own(self) -> Files:
+        """Its files as it left them."""
+        return {artifact.path: artifact.sha256 for artifact in self.artifacts}
+
+
+def unsealed(stored: Any, key: Sha256) -> KeptStep:  # Any: whatever lies in the cache
+    """A kept step as it was; KeptIsDamaged if it is another's, or is not what was kept."""
+    try:
+        kept = KeptStep.model_validate(stored)
+    except ValidationError:
+        raise KeptIsDamaged(f"what the cache keeps under {key[:12]} cannot be read") from None
+    if kept.key != key:
+        raise KeptIsDamaged(f"what the cache keeps under {key[:12]} was kept under {kept.key[:12]}")
+    if kept.seal != kept._seal():
+        raise KeptIsDamaged(f"what the cache keeps under {key[:12]} was changed: its sha256 is another")
+    return kept

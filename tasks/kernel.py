@@ -1,0 +1,87 @@
+"""The variables that a run's kernel holds, cell by cell, and bringing back those that a cell needs."""
+
+import hashlib
+from collections.abc import Callable, Collection, Mapping
+from typing import Protocol
+
+from sandbox import Cell
+from tasks.errors import StepFailed
+from three_tools.outcome import Outcome, Refusal
+from three_tools.run import Run
+from three_tools.tool import Report
+
+_TRIES = 3
+
+
+class Plan(Protocol):
+    """Which cells a cell needs the variables of."""
+
+    def replay(self, name: str, live: Collection[str]) -> tuple[str, ...]:
+        """The cells to run first, in order, in a kernel where `live` were run."""
+        ...
+
+
+class Kernel:
+    """Runs a recipe's cells in the run's session, each with the variables it needs.
+
+    A cell whose result was kept left no variables, and a session may be lost: what a later cell needs is then run
+    again first. Files are put back as the record has them; such a replay is part of that cell's step.
+    """
+
+    def __init__(self, run: Run, plan: Plan, sources: Mapping[str, str], prelude: str) -> None:
+        self._run = run
+        self._plan = plan
+        self._sources = sources
+        self._prelude = prelude
+        self._number: int | None = None
+        self._live: list[str] = []
+
+    def run(self, name: str, execute: Callable[[], Outcome]) -> Outcome:
+        """Run a cell; a session that is lost before the cell begins is made anew."""
+        for _ in range(_TRIES):
+            try:
+                again = self._prepare(name)
+            except StepFailed as error:
+                return Outcome(tool="sandbox.exec", ok=False, refusal=Refusal("failed", error.problem, error.remedy))
+            outcome = execute()
+            if outcome.code != "conflict" or self._run.session.start(Report()) == self._number:
+                break
+        if outcome.ok:
+            self._live.append(name)
+        if again:
+            outcome.report.did.insert(1, f"before it, ran again for their variables: {', '.join(again)}")
+        return outcome
+
+    def distrust(self) -> None:
+        """Forget every variable: a cell that failed may have changed some before it did."""
+        self._run.close_session()
+        self._number = None
+
+    def _prepare(self, name: str) -> tuple[str, ...]:
+        session = self._run.session
+        number = session.start(Report())
+        if number != self._number:
+            self._number, self._live = number, []
+            session.only_in = number
+            self._replay("the run's parameters", self._prelude)
+        again = self._plan.replay(name, self._live)
+        for each in again:
+            session.cell_seed = self._seed(each)
+            self._replay(f"'{each}'", self._sources[each])
+            self._live = [cell for cell in self._live if cell != each] + [each]
+        if again:
+            self._run.record.put_back(self._run.record.look())
+        session.cell_seed = self._seed(name)
+        return again
+
+    def _replay(self, what: str, code: str) -> None:
+        result = self._run.session.run(Cell(code=code), Report(), None)
+        if not result.ok:
+            why = f"{result.error.ename}: {result.error.evalue}" if result.error else result.detail
+            raise StepFailed(
+                f"{what} had to be run again for its variables, and failed: {why}", "run it with --refresh"
+            )
+
+    def _seed(self, name: str) -> int:
+        """Its own for each cell: how many numbers others drew, or whether they ran at all, changes nothing."""
+        return int.from_bytes(hashlib.sha256(f"{self._run.seed}\0{name}".encode()).digest()[:8])

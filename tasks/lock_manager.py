@@ -1,0 +1,91 @@
+"""Locks for Prefect's transactions that end with the process that holds them, however it ends."""
+
+import fcntl
+import hashlib
+import os
+import threading
+import time
+from pathlib import Path
+
+_FIRST_PAUSE_S = 0.002
+_LONGEST_PAUSE_S = 0.1
+
+
+class FlockLockManager:
+    """One flock(2) for each key, as Prefect's LockManager asks for it.
+
+    Prefect's own file locks stay when their holder is killed, and whoever waits for one waits for ever.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._guard = threading.Lock()
+        self._held: dict[str, tuple[int, str]] = {}
+
+    def acquire_lock(
+        self,
+        key: str,
+        holder: str,
+        acquire_timeout: float | None = None,
+        hold_timeout: float | None = None,  # noqa: ARG002  (the kernel ends it with its holder)
+    ) -> bool:
+        if self.is_lock_holder(key, holder):
+            return True
+        fd = self._open(key)
+        if not _wait(fd, acquire_timeout):
+            os.close(fd)
+            return False
+        with self._guard:
+            self._held[key] = (fd, holder)
+        return True
+
+    async def aacquire_lock(
+        self, key: str, holder: str, acquire_timeout: float | None = None, hold_timeout: float | None = None
+    ) -> bool:
+        return self.acquire_lock(key, holder, acquire_timeout, hold_timeout)
+
+    def release_lock(self, key: str, holder: str) -> None:
+        with self._guard:
+            held = self._held.get(key)
+            if held is None or held[1] != holder:
+                raise ValueError(f"'{holder}' does not hold the lock for {key[:12]}")
+            del self._held[key]
+        os.close(held[0])  # and with it the lock
+
+    def is_locked(self, key: str) -> bool:
+        return not self.wait_for_lock(key, 0)
+
+    def is_lock_holder(self, key: str, holder: str) -> bool:
+        with self._guard:
+            return key in self._held and self._held[key][1] == holder
+
+    def wait_for_lock(self, key: str, timeout: float | None = None) -> bool:
+        fd = self._open(key)
+        try:
+            return _wait(fd, timeout)
+        finally:
+            os.close(fd)
+
+    async def await_for_lock(self, key: str, timeout: float | None = None) -> bool:
+        return self.wait_for_lock(key, timeout)
+
+    def _open(self, key: str) -> int:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        name = hashlib.sha256(key.encode()).hexdigest()[:32]  # whatever is in a key, no two share a file
+        return os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def _wait(fd: int, timeout_s: float | None) -> bool:
+    """Whether the lock was had in time; signals are heard between two tries."""
+    until = None if timeout_s is None else time.monotonic() + timeout_s
+    pause_s = _FIRST_PAUSE_S
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if until is not None and time.monotonic() >= until:
+                return False
+            time.sleep(pause_s)
+            pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+        else:
+            return True

@@ -1,0 +1,71 @@
+"""The read sets seen so far of one step, each with the key under which its result is kept."""
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from run_record import Frozen, Sha256
+from run_record.durable import locked, replace_file
+from tasks.read_set import Files, ReadSet
+
+_MOST = 40
+
+
+class Entry(Frozen):
+    """One way the run's files were, and what came of it."""
+
+    key: Sha256 = Field(description="The key its result is kept under.")
+    reads: ReadSet = Field(description="What the step found.")
+    own: dict[str, Sha256] = Field(description="The files it made, which may lie there already.")
+
+
+class _Page(Frozen):
+    entries: tuple[Entry, ...]
+
+
+class Manifests:
+    """One small file for each basis, newest entry first; several processes may write."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def find(self, basis: Sha256, files: Files) -> Sha256 | None:
+        """The key of a result that was had when the files were, as far as they count, as they are now."""
+        return next((entry.key for entry in self._read(basis) if entry.reads.holds(files, entry.own)), None)
+
+    def add(self, basis: Sha256, entry: Entry) -> None:
+        """Remember a way the files were; the one that was seen longest ago is forgotten when there are many."""
+        with self._locked(basis):
+            others = tuple(each for each in self._read(basis) if (each.key, each.reads) != (entry.key, entry.reads))
+            page = _Page(entries=(entry, *others)[:_MOST])
+            replace_file(self._path(basis), page.model_dump_json().encode())
+
+    def forget(self, basis: Sha256, key: Sha256) -> None:
+        """No entry leads to that key any more."""
+        with self._locked(basis):
+            page = _Page(entries=tuple(each for each in self._read(basis) if each.key != key))
+            replace_file(self._path(basis), page.model_dump_json().encode())
+
+    def _read(self, basis: Sha256) -> tuple[Entry, ...]:
+        """A manifest that cannot be read knows nothing: then the step is run."""
+        try:
+            return _Page.model_validate_json(self._path(basis).read_bytes()).entries
+        except (FileNotFoundError, ValidationError):
+            return ()
+
+    @contextmanager
+    def _locked(self, basis: Sha256) -> Generator[None]:
+        path = self._path(basis)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fd = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            with locked(fd):
+                yield
+        finally:
+            os.close(fd)
+
+    def _path(self, basis: Sha256) -> Path:
+        return self._folder / basis[:2] / f"{basis[2:]}.json"
