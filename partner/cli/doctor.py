@@ -16,7 +16,8 @@ from partner.cli.failure import FAILED
 from partner.cli.sandboxes import memory_by
 from partner.cli.screen import count, duration, mark, print_json, say, size
 from partner.equipment import SEARCH_REMEDY, searches_the_web
-from partner.errors import UsageError
+from partner.errors import ServerFailed, UsageError
+from partner.launch import find_server, server_state, unfit
 from partner.settings import load_settings, unknown_variables
 from run_record.beneath import has_openat2
 from run_record.home import Home
@@ -39,7 +40,7 @@ class Finding:
 
 
 def examine(flags: Flags, *, as_json: bool) -> None:
-    findings = [*_settings(flags), *_machine(), *_sandbox(flags), *_search(flags), *_versions()]
+    findings = [*_settings(flags), *_machine(), *_sandbox(flags), *_search(flags), *_prefect(flags), *_versions()]
     findings.sort(key=lambda finding: "✗!✓".index(finding.level))
     if as_json:
         print_json({"findings": [asdict(finding) for finding in findings]})
@@ -135,6 +136,28 @@ def _search(flags: Flags) -> Iterator[Finding]:
     else:
         remedy = "make it, or set PARTNER_DOCUMENTS to another, or TAVILY_API_KEY to search the web"
         yield Finding("!", "search", f"{why}there is no folder of documents at {folder}", remedy)
+
+
+def _prefect(flags: Flags) -> Iterator[Finding]:
+    """No server is started for this."""
+    try:
+        settings = load_settings(flags)
+    except UsageError:
+        return  # said already
+    for problem in unfit():
+        yield Finding("✗", "prefect", problem, "make install")
+    release = version("prefect")
+    if os.environ.get("PREFECT_API_URL"):
+        try:
+            server = find_server(settings.home, settings.prefect_idle_s)
+        except ServerFailed as error:
+            yield Finding("✗", "prefect", error.problem, error.remedy)
+        else:
+            yield Finding("✓", "prefect", f"{release}, the server that PREFECT_API_URL names: {server.api_url}")
+    elif state := server_state(settings.home):
+        yield Finding("✓", "prefect", f"{release}, local server up {duration(state.up_s)}: {state.ui_url}")
+    else:
+        yield Finding("✓", "prefect", f"{release}, its local server starts with the first run")
 
 
 def _settings(flags: Flags) -> Iterator[Finding]:

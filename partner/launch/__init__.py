@@ -2,5 +2,6 @@
 
 from partner.launch.environment import client_settings
 from partner.launch.server import PrefectServer, ServerState, find_server, server_state, stop_server
+from partner.launch.versions import unfit
 
-__all__ = ["PrefectServer", "ServerState", "client_settings", "find_server", "server_state", "stop_server"]
+__all__ = ["PrefectServer", "ServerState", "client_settings", "find_server", "server_state", "stop_server", "unfit"]

@@ -6,7 +6,7 @@ import secrets
 import shutil
 import stat
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -40,7 +40,7 @@ class ServerFolder:
         self.database = self.path / "prefect.db"
         self._record = self.path / "server.json"
         self._running = self.path / "running.lock"
-        self._auth = self.path / "auth"
+        self.auth_file = self.path / "auth"
 
     def make(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,12 +54,18 @@ class ServerFolder:
     def auth(self) -> str:
         """`user:password` for the server's API; made when there is none yet."""
         with suppress(FileNotFoundError):
-            if ":" in (found := self._auth.read_text().strip()):
-                self._auth.chmod(0o600)
+            if ":" in (found := self.auth_file.read_text().strip()):
+                self.auth_file.chmod(0o600)
                 return found
         made = f"{_USER}:{secrets.token_urlsafe(32)}"
-        self._replace(self._auth, made)
+        self._replace(self.auth_file, made)
         return made
+
+    def is_told_by(self, environ: Mapping[str, str]) -> bool:
+        """Whether Prefect's variables are there because this home's server was found before, here or in a parent."""
+        with suppress(FileNotFoundError):
+            return environ.get("PREFECT_API_AUTH_STRING") == self.auth_file.read_text().strip()
+        return False
 
     def read_record(self) -> ServerRecord | None:
         try:

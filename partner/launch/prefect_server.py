@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -102,7 +103,7 @@ def main() -> None:
                 keep_template(template, folder.path)
             _close_stdout()
 
-        listener = _listener()
+        listener = _listener(folder)
         port: int = listener.getsockname()[1]
         os.environ.update(server_settings(port, folder.auth(), _ui_copy(folder)))
         LocalServer(_prefect(), port, start, ready).run([listener])
@@ -119,16 +120,22 @@ def _prefect() -> ASGIApp:
     return app
 
 
-def _listener() -> socket.socket:
-    """The usual port, or any that is free."""
-    try:
-        listener = socket.create_server(("127.0.0.1", _USUAL_PORT))
-    except OSError:
-        listener = socket.create_server(("127.0.0.1", 0))
+def _listener(folder: ServerFolder) -> socket.socket:
+    """Where the one before was that did not end well, so that its clients go on; else the usual port; else any."""
+    last = folder.read_record()
+    listener = _bind([last.port, _USUAL_PORT, 0] if last else [_USUAL_PORT, 0])
     # Inherited by each connection. Without it every answer would wait 40 ms for the client's acknowledgement: asyncio
     # sets it only for sockets that say outright that they speak TCP.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
+
+
+def _bind(ports: list[int]) -> socket.socket:
+    *wished, any_free = ports
+    for port in wished:
+        with suppress(OSError):
+            return socket.create_server(("127.0.0.1", port))
+    return socket.create_server(("127.0.0.1", any_free))
 
 
 def _ui_copy(folder: ServerFolder) -> Path | None:

@@ -54,12 +54,13 @@ def find_server(
     home: Path, idle_s: float, say: Callable[[str], None] | None = None, environ: Mapping[str, str] = os.environ
 ) -> PrefectServer:
     """The server named by PREFECT_API_URL, else the home's own, which is started when it is not up."""
-    if given := environ.get("PREFECT_API_URL"):
+    folder = ServerFolder(home)
+    given = environ.get("PREFECT_API_URL")
+    if given and not folder.is_told_by(environ):
         _ask_given(given, environ)
         return PrefectServer(
             api_url=given, ui_url=given.rstrip("/").removesuffix("/api"), auth="", is_ours=False, was_started=False
         )
-    folder = ServerFolder(home)
     folder.make()
     with folder.only_one_starts():
         if found := _knock_until_gone(folder):
@@ -80,6 +81,7 @@ def find_server(
     if say is not None:
         taken_s = time.monotonic() - began_s
         say(f"Prefect     local server on 127.0.0.1:{found[0]}, ready in {taken_s:.1f} s   UI: {server.ui_url}")
+        say(f"            sign in to the UI with what is in {folder.auth_file}")
     return server
 
 
@@ -131,9 +133,9 @@ def _knock_until_gone(folder: ServerFolder) -> tuple[int, Answer] | None:
 
 def _start(folder: ServerFolder, home: Path, idle_s: float) -> None:
     """Start it, and wait until it says that it answers, or is gone."""
-    code = Path(__file__).parents[2]
+    code = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    environment |= {"HOME": str(folder.path), "PYTHONPATH": str(code), "PYTHONUNBUFFERED": "1"}
+    environment |= {"HOME": str(folder.path), "PYTHONPATH": code, "PYTHONUNBUFFERED": "1"}
     with open(os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-P", "-W", "ignore", "-m", "partner.launch.prefect_server"],

@@ -94,7 +94,7 @@ class Kitchen:
         """A recipe of these cells; `toml` is what recipe.toml says beside title, purpose and objective."""
         folder = self.recipes / name
         folder.mkdir(parents=True, exist_ok=True)
-        head = "" if "deliverables" in toml else "deliverables = []\n"
+        head = "" if "deliverables" in toml else 'deliverables = ["notebook.ipynb"]\n'
         (folder / "recipe.toml").write_text(f"{TOML}{head}{toml}\n")
         (folder / "notebook.py").write_text("\n".join(f"# %% {cell}\n{code}\n" for cell, code in cells.items()))
         for path, text in (files or {}).items():

@@ -17,7 +17,7 @@ import pytest
 
 from fakes.prefect_server import is_alive, wait_until
 from partner.errors import ServerFailed
-from partner.launch import PrefectServer, ServerState, find_server, server_state, stop_server
+from partner.launch import PrefectServer, ServerState, client_settings, find_server, server_state, stop_server
 
 FIND = """
 import sys
@@ -69,20 +69,22 @@ def state_of(home: Path) -> ServerState:
 
 
 def test_two_at_once_give_one_that_outlives_them_and_comes_back_after_a_kill(home: Path) -> None:
-    """Processes that start one at once share it; what it stored survives SIGKILL; its stale record misleads nobody."""
+    """Processes that start one at once share it; after SIGKILL it is started where it was, so that flows go on."""
     finders = [
         subprocess.Popen([sys.executable, "-c", FIND, home], stdout=subprocess.PIPE, text=True) for _ in range(2)
     ]
     found = [finder.communicate()[0] for finder in finders]
     assert sorted("was_started=True" in text for text in found) == [False, True]
     first = state_of(home)
+    settings = client_settings(find_server(home, 60, environ={}), home, environ={})
 
     os.kill(first.pid, signal.SIGKILL)
     wait_until(lambda: not is_alive(first.pid), "the server is gone")
     assert server_state(home) is None
     said: list[str] = []
-    assert find_server(home, 60, said.append, environ={}).was_started
-    assert [line.split()[:2] for line in said] == [["Prefect", "starting"], ["Prefect", "local"]]
+    again = find_server(home, 60, said.append, environ=settings)
+    assert (again.was_started, again.api_url) == (True, settings["PREFECT_API_URL"])
+    assert [line.split()[:2] for line in said] == [["Prefect", "starting"], ["Prefect", "local"], ["sign", "in"]]
     second = state_of(home)
     assert second.pid != first.pid
 
