@@ -1,26 +1,68 @@
-"""What the Prefect UI shows of a run beside its states and logs: CEL, scores, KPIs, deliverables."""
+"""What the Prefect UI shows of a run beside its states and logs: progress, CEL, scores, key figures, deliverables."""
 
 import json
 import logging
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
+from typing import cast
+from uuid import UUID
 
 import httpx
-from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.artifacts import (
+    create_link_artifact,
+    create_markdown_artifact,
+    create_progress_artifact,
+    create_table_artifact,
+    update_progress_artifact,
+)
 from prefect.client.orchestration import get_client
 from prefect.context import FlowRunContext
 from prefect.exceptions import PrefectException
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from recipes.recipe import Recipe
-from run_record import RunRecordError
+from run_record import RunRecord
 from run_record.state import RunState
-from tasks.work import Work
+from three_tools.run import Run
 
 _LONGEST_CEL = 400_000
 _NUMBERS = "numbers.json"
 _NUMBER_LIST = TypeAdapter(dict[str, dict[str, JsonValue]])
+_AT_ONCE = 4
+_SELDOM_S = 2.0
+_SERVER_TROUBLE = (httpx.HTTPError, PrefectException, OSError)
 _log = logging.getLogger(__name__)
 Row = dict[str, str | float | int | None]
+
+
+class Progress:
+    """How far a run is, as the UI shows it: not told more often than every two seconds."""
+
+    def __init__(self, recipe: Recipe, steps: int) -> None:
+        self._steps = steps
+        self._done = 0
+        self._told_s = time.monotonic()
+        self._artifact: UUID | None = None
+        with suppress(*_SERVER_TROUBLE):  # it is not the run
+            self._artifact = cast("UUID", create_progress_artifact(0.0, key=f"{recipe.name}-progress"))
+
+    def step(self) -> None:
+        self._done += 1
+        if time.monotonic() - self._told_s > _SELDOM_S:
+            self._tell(min(100.0 * self._done / self._steps, 99.0))
+
+    def end(self) -> None:
+        self._tell(100.0)
+
+    def _tell(self, percent: float) -> None:
+        self._told_s = time.monotonic()
+        if self._artifact is not None:
+            with suppress(*_SERVER_TROUBLE):
+                update_progress_artifact(self._artifact, progress=percent)
 
 
 def name_flow_run(name: str) -> None:
@@ -30,26 +72,43 @@ def name_flow_run(name: str) -> None:
         try:
             with get_client(sync_client=True) as client:
                 client.update_flow_run(context.flow_run.id, name=name)
-        except (httpx.HTTPError, PrefectException) as error:
+        except _SERVER_TROUBLE as error:
             _log.warning("the flow run could not be named %s: %s", name, error)
 
 
-def publish(work: Work, recipe: Recipe) -> None:
+def publish(run: Run, recipe: Recipe) -> None:
     """Show the run in the UI. It is a copy: when the server cannot take it, nothing is lost."""
-    record = work.run.record
-    try:
-        cel = (record.folder / "CEL.md").read_text()
-        create_markdown_artifact(_cut(cel), key=f"{recipe.name}-cel", description="The run's journal")
-        create_table_artifact(list(_scores(record.state)), key=f"{recipe.name}-scores", description="Scores by step")
-        if numbers := _numbers(work):
-            create_table_artifact(numbers, key=f"{recipe.name}-kpis", description="Key figures")
-        files = list(_deliverables(work, recipe))
-        create_table_artifact(files, key=f"{recipe.name}-deliverables", description="What was made")
-    except (httpx.HTTPError, PrefectException, OSError, RunRecordError) as error:
-        _log.warning("the run %s could not be shown in the Prefect UI: %s", work.run.run_id, error)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        shown = [pool.submit(copy_context().run, show) for show in _shows(run, recipe)]
+    for future in shown:
+        try:
+            future.result()
+        except _SERVER_TROUBLE as error:
+            _log.warning("the run %s could not be shown in the Prefect UI: %s", run.run_id, error)
 
 
-def _cut(text: str) -> str:
+def _shows(run: Run, recipe: Recipe) -> Iterator[Callable[[], object]]:
+    """Each artifact, ready to be made."""
+    name, record = recipe.name, run.record
+    yield partial(create_markdown_artifact, _cel(record), key=f"{name}-cel", description="The run's journal")
+    scores = list(_scores(record.state))
+    yield partial(create_table_artifact, scores, key=f"{name}-scores", description="Scores by step")
+    if numbers := _numbers(run):
+        yield partial(create_table_artifact, numbers, key=f"{name}-kpis", description="Key figures")
+    files = record.state.files
+    for path in (path for path in recipe.deliverables if path in files):
+        place, artifact = run.workspace.root / path, files[path].artifact
+        said = f"{artifact.size:,} bytes, sha256 {artifact.sha256}; on the machine that ran it: {place}"
+        yield partial(create_link_artifact, f"file://{place}", path, f"{name}-{_as_key(path)}", said)
+
+
+def _as_key(path: str) -> str:
+    """Lower-case letters, digits and dashes."""
+    return "".join(char if char.isascii() and char.isalnum() else "-" for char in path.lower())
+
+
+def _cel(record: RunRecord) -> str:
+    text = (record.folder / "CEL.md").read_text()
     return text if len(text) <= _LONGEST_CEL else f"{text[:_LONGEST_CEL]}\n\n… the rest is in the run's CEL.md\n"
 
 
@@ -67,26 +126,17 @@ def _scores(state: RunState) -> Iterator[Row]:
         }
 
 
-def _numbers(work: Work) -> list[Row]:
+def _numbers(run: Run) -> list[Row]:
     """The run's numbers.json as a table, when it has one: name, value, unit, and where it comes from."""
-    file = work.run.record.state.files.get(_NUMBERS)
+    file = run.record.state.files.get(_NUMBERS)
     if file is None or file.artifact.size > _LONGEST_CEL:
         return []
     try:
-        numbers = _NUMBER_LIST.validate_json(work.run.objects.read(file.artifact.sha256))
+        numbers = _NUMBER_LIST.validate_json(run.objects.read(file.artifact.sha256))
     except ValidationError:
         return []  # the Evaluator has said what is wrong with it
     return [{"name": name, **{field: _flat(value) for field, value in each.items()}} for name, each in numbers.items()]
 
 
-def _flat(value: object) -> str | float | int | None:
+def _flat(value: JsonValue) -> str | float | int | None:
     return value if value is None or isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)
-
-
-def _deliverables(work: Work, recipe: Recipe) -> Iterator[Row]:
-    """A page may not lead to a file of this machine, so each is named by its path."""
-    files = work.run.record.state.files
-    for path in recipe.deliverables:
-        if file := files.get(path):
-            place = str(work.run.workspace.root / path)
-            yield {"deliverable": place, "bytes": file.artifact.size, "sha256": file.artifact.sha256}

@@ -12,7 +12,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from flows import steps
-from flows.publish import name_flow_run, publish
+from flows.publish import Progress, name_flow_run, publish
 from flows.release import release, sweep
 from flows.request import Request, make_request
 from flows.verdicts import require_all_judged, require_deliverables, require_pass
@@ -114,20 +114,23 @@ def _opened(request: Request, shop: Workshop) -> Generator["_Frame"]:
         )
         kernel = Kernel(run, dataflow, {cell.name: cell.source for cell in recipe.cells}, told)
         with at_work(Work(run, cache, kernel, shop.watch.ended)) as work:
+            progress = Progress(recipe, steps.count(request))
             try:
-                yield _Frame(request, shop, work, dataflow)
+                yield _Frame(request, shop, work, dataflow, progress)
             finally:
-                publish(work, recipe)
+                progress.end()
+                publish(run, recipe)
 
 
 class _Frame:
     """The steps of one run, in their order."""
 
-    def __init__(self, request: Request, shop: Workshop, work: Work, dataflow: Dataflow) -> None:
+    def __init__(self, request: Request, shop: Workshop, work: Work, dataflow: Dataflow, progress: Progress) -> None:
         self.request = request
         self.work = work
         self._shop = shop
         self._dataflow = dataflow
+        self._progress = progress
 
     def upload(self) -> None:
         """The inputs and the recipe's templates become files of the run."""
@@ -175,6 +178,7 @@ class _Frame:
     def _do(self, task: Any, step: Step, patience: Patience | None = None) -> Recorded:  # Any: a task
         self._shop.watch.began(step)
         recorded = call(self.work, task, step, patience)
+        self._progress.step()
         require_pass(self.request.recipe, step, recorded)
         return recorded
 

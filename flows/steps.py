@@ -128,3 +128,10 @@ def _next(request: Request, name: str) -> tuple[str, ...]:
     names = [each.name for each in request.recipe.cells]
     following = names[names.index(name) + 1 :]
     return tuple(following[:1]) or tuple(f"deliver {path}" for path in request.recipe.deliverables)
+
+
+def count(request: Request) -> int:
+    """How many steps a run has when nothing goes wrong."""
+    queries = len(request.queries())
+    files = len(request.files) + len(request.recipe.templates)
+    return files + queries + bool(queries) + len(request.recipe.cells) + 2

@@ -10,7 +10,7 @@ from run_record import Artifact, Sha256
 from run_record.changes import changes
 from tasks.kept_step import KeptStep
 from tasks.kernel import Kernel
-from tasks.read_set import Files, observed
+from tasks.read_set import NOTHING, Files, observed
 from tasks.step import Step
 from three_tools.after_call import Ask
 from three_tools.contracts import FileOut, SandboxExecResult
@@ -98,7 +98,7 @@ def _kept(run: Run, step: Step, key: Sha256, outcome: Outcome, before: Files) ->
         stderr=report.stderr,
         results=report.results,
         citations=report.citations,
-        reads=observed(report.touched, report.source, before) if report.touched else None,
+        reads=observed(report.touched, report.source, before) if report.touched else NOTHING,
     )
     return kept.sealed()
 

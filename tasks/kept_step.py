@@ -11,7 +11,10 @@ from tasks.step import digest
 
 
 class KeptStep(Frozen):
-    """A step's result as JSON: the bytes of its files lie in the object store, under the hashes named here."""
+    """A step's result as JSON: the bytes of its files lie in the object store, under the hashes named here.
+
+    Prefect is given it as one text: of JSON that a cell had a hand in, its decoder would make objects of any class.
+    """
 
     format: Literal[1] = Field(default=1, description="The version of this format.")
     key: Sha256 = Field(description="The key it is kept under.")
@@ -47,7 +50,7 @@ class KeptStep(Frozen):
 def unsealed(stored: object, key: Sha256) -> KeptStep:
     """A kept step as it was; KeptIsDamaged if it is another's, or is not what was kept."""
     try:
-        kept = KeptStep.model_validate(stored)
+        kept = KeptStep.model_validate_json(stored if isinstance(stored, str) else "")
     except ValidationError:
         raise KeptIsDamaged(f"what the cache keeps under {key[:12]} cannot be read") from None
     if kept.key != key:

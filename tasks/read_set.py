@@ -31,8 +31,12 @@ class ReadSet(Frozen):
         return is_same and all(names_in(folder, others) == was for folder, was in self.folders.items())
 
 
+NOTHING = ReadSet(files={}, folders={})
+"""Of a step that looks at no file of the run."""
+
+
 def observed(touched: Touched, source: str, before: Files) -> ReadSet | None:
-    """The read set of a cell that has ended; None where what it read could not be seen, or can be of no other run.
+    """The read set of a cell that has ended; None where what it read could not be seen, or is in no other run.
 
     A file that was made or replaced counts as looked at: whether it was there may have decided what the cell did.
     """

@@ -1,11 +1,11 @@
 """Results of steps by the sha256 of all they depend on: which key a step has, and whether its result is kept."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
-from prefect.filesystems import LocalFileSystem
-from prefect.results import ResultStore
 from prefect.serializers import JSONSerializer
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from run_record import Sha256
 from tasks.errors import KeptIsDamaged
@@ -13,6 +13,15 @@ from tasks.kept_step import KeptStep, unsealed
 from tasks.manifest import Entry, Manifests
 from tasks.read_set import Files
 from tasks.step import Step, digest
+
+_SERIALIZER: JsonValue = JSONSerializer().model_dump(mode="json")
+
+
+class _Record(BaseModel):
+    """A result as Prefect stores it. The serializer that it names is imported to read it."""
+
+    metadata: dict[str, JsonValue]
+    result: str
 
 
 class StepCache:
@@ -29,11 +38,6 @@ class StepCache:
         self._manifests = Manifests(folder / "manifests")
         self._note = note
         self._is_refreshing = is_refreshing
-        self._store = ResultStore(
-            result_storage=LocalFileSystem(basepath=str(self.results)),
-            serializer=JSONSerializer(),
-            cache_result_in_memory=False,
-        )
 
     def key(self, step: Step, files: Files) -> Sha256 | None:
         """The step's key in a run with these files; None for a step that is never cached.
@@ -74,10 +78,16 @@ class StepCache:
         self.forget(step, key)
 
     def _check(self, key: Sha256) -> None:
-        if not (self.results / key).exists():
-            return
+        """Look at what Prefect would read, before it does: it would do what the file tells it to."""
         try:
-            stored = self._store.read(key).result
-        except Exception:  # whatever a file that is no result makes Prefect raise says the same
+            record = _Record.model_validate_json((self.results / key).read_bytes())
+        except FileNotFoundError:
+            return
+        except (OSError, ValidationError):
             raise KeptIsDamaged(f"what the cache keeps under {key[:12]} cannot be read") from None
-        unsealed(stored, key)
+        if record.metadata.get("serializer") != _SERIALIZER:
+            raise KeptIsDamaged(f"what the cache keeps under {key[:12]} names another serializer")
+        try:
+            unsealed(json.loads(record.result), key)
+        except ValueError:
+            raise KeptIsDamaged(f"what the cache keeps under {key[:12]} cannot be read") from None

@@ -1,7 +1,6 @@
 """The tools tmp.write, tmp.read, tmp.list and tmp.delete as a Prefect task."""
 
 from prefect import task
-from pydantic import JsonValue
 
 from run_record import RunId, Sha256
 from tasks.hooks import is_worth_retrying, record_and_judge
@@ -19,6 +18,6 @@ from tasks.work import work_of
     on_completion=[record_and_judge],
     on_failure=[record_and_judge],
 )
-def tmp_files(run_id: RunId, step: Step, key: Sha256 | None) -> dict[str, JsonValue]:
+def tmp_files(run_id: RunId, step: Step, key: Sha256 | None) -> str:
     """Write, read, list or delete a file of the run."""
-    return work_of(run_id).attempt(step, key).model_dump(mode="json")
+    return work_of(run_id).attempt(step, key).model_dump_json()

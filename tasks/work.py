@@ -1,5 +1,6 @@
 """A run of a recipe at work: its steps in their order, each ending with a verdict, exactly once."""
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
@@ -21,6 +22,7 @@ from three_tools.after_call import Recorded
 from three_tools.run import Run
 
 OnStep = Callable[[Step, Recorded], None]
+_log = logging.getLogger(__name__)
 _FINAL = {"invalid_args", "tool_not_allowed", "unknown_tool", "out_of_scope", "immutable", "cancelled"}
 """Refusals that asking again would only bring again."""
 
@@ -102,7 +104,7 @@ class Work:
         self.outputs[step.name] = outcome.report.outputs
         if step.tool == "sandbox.exec":
             self._kernel.distrust()
-        self._on_step(step, recorded)
+        self._tell(step, recorded)
         refusal = outcome.refusal
         why = refusal.problem if refusal else outcome.report.detail
         remedy = refusal.remedy if refusal else ""
@@ -117,18 +119,25 @@ class Work:
                 self._order.popleft()
                 del self._endings[name]
                 if recorded.outcome.ok:
-                    self._on_step(self._steps[name], recorded)
+                    self._tell(self._steps[name], recorded)
 
     def _record(self, step: Step, tried: Attempt) -> Recorded:
-        """What the Evaluator does not pass is kept for nobody."""
+        """What the Evaluator does not pass is kept for nobody, nor is what a cell made of who knows what."""
         recorded = self.run.record_outcome(tried.outcome, tried.ask)
         if tried.kept is not None:
             self.outputs[step.name] = tried.kept.outputs
-            if recorded.evaluation and recorded.evaluation.verdict == "PASS":
+            has_passed = recorded.evaluation is not None and recorded.evaluation.verdict == "PASS"
+            if has_passed and tried.kept.reads is not None:
                 self.cache.learn(step, tried.kept)
             else:
                 self.cache.forget(step, tried.kept.key)
         return recorded
+
+    def _tell(self, step: Step, recorded: Recorded) -> None:
+        try:
+            self._on_step(step, recorded)
+        except Exception:  # whoever follows a run and cannot any more does not end it
+            _log.exception("nobody could be told of step '%s'", step.name)
 
     def _take_over(self, step: Step, stored: object) -> Recorded:
         kept, recorded = take_over(self.run, step, self.keys[step.name] or NO_KEY, stored)

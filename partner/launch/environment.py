@@ -56,7 +56,8 @@ def client_settings(server: UsableServer, home: Path, environ: Mapping[str, str]
         "PREFECT_HOME": str(folder),
         # Said outright: a file in the current folder could name another, and the user's own are not for our server.
         "PREFECT_PROFILES_PATH": str(folder / "profiles.toml"),
-        "PREFECT_LOCAL_STORAGE_PATH": str(home.absolute() / "cache" / "results"),
+        # What Prefect keeps for itself, such as the error a flow ended with; results of steps have a place of their own.
+        "PREFECT_LOCAL_STORAGE_PATH": str(folder / "results"),
     }
     if server.is_ours:
         settings |= _OURS | {"PREFECT_API_AUTH_STRING": server.auth} | _past_proxies(environ)

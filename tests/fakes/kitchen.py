@@ -90,7 +90,9 @@ class Kitchen:
         self.home = Home(top / "home")
         self.recipes = top / "recipes"
 
-    def write(self, name: str, cells: Mapping[str, str], toml: str = "", files: Mapping[str, str] | None = None) -> Path:
+    def write(
+        self, name: str, cells: Mapping[str, str], toml: str = "", files: Mapping[str, str] | None = None
+    ) -> Path:
         """A recipe of these cells; `toml` is what recipe.toml says beside title, purpose and objective."""
         folder = self.recipes / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -108,9 +110,7 @@ class Kitchen:
             index = self.top / "home" / "search" / "index.sqlite"
             return Equipment(backend=lambda: jail or self.jail, search=lambda: LocalFolderSearch(folder, index))
 
-        return Workshop(
-            home=self.home, catalog=Catalog([self.recipes]), equip=equip, author="anna", watch=watch
-        )
+        return Workshop(home=self.home, catalog=Catalog([self.recipes]), equip=equip, author="anna", watch=watch)
 
     def run(self, name: str, watch: Observer | None = None, jail: LocalJail | None = None, **asked: Any) -> Ran:
         """Run it; what it raises is in the answer, when there is a run."""
@@ -155,8 +155,8 @@ class Kitchen:
 
 def _is_cell(path: Path) -> bool:
     try:
-        return '\\"tool\\":\\"sandbox.exec\\"' in path.read_text() or '"sandbox.exec"' in path.read_text()
-    except (OSError, UnicodeDecodeError):
+        return json.loads(json.loads(json.loads(path.read_bytes())["result"]))["tool"] == "sandbox.exec"
+    except (OSError, ValueError, KeyError, TypeError):
         return False
 
 
