@@ -37,5 +37,5 @@ def _release_one(shop: Workshop, equipment: Equipment, run_id: RunId) -> None:
         if not RunState(read_journal(shop.home.folder(run_id)).entries).opened.recipe:
             return
         caller = Context(PERSON, user_id=shop.author)
-        with join_run(shop.home, equipment, run_id, caller, as_runner="the sweeper") as run:
-            run.close_session()
+        with join_run(shop.home, equipment, run_id, caller, as_runner="the sweeper"):  # what was lost is recorded
+            equipment.backend().close_session(run_id)

@@ -82,7 +82,7 @@ class RunSession:
         session, self._session = self._session, None
         if session is not None:
             session.close()
-        elif self._has_run_cells():
+        elif self.kernel or self._has_run_cells():  # it was let go of here, or by another process
             self._backend().close_session(self._spec.name)
 
     def release(self) -> None:

@@ -50,6 +50,12 @@ def _as_row(entry: Listed) -> tuple[str, ...]:
     return ("✓", entry.name, entry.recipe.purpose, f"needs {inputs}" if inputs else "needs no file")
 
 
+def completions(flags: Flags, incomplete: str) -> list[str]:
+    """Recipe names for the shell's Tab key."""
+    names = Catalog(desk(flags).settings.recipes).names()
+    return [name for name in names if name.startswith(incomplete)]
+
+
 def make_recipe(flags: Flags, name: str, folder: Path | None, *, as_json: bool) -> None:
     settings = load_settings(flags)
     place = (folder or next(iter(settings.recipes), Path("my-recipes"))).expanduser()

@@ -229,10 +229,8 @@ def _as_json(error: BaseException) -> dict[str, str]:
 
 
 def _print_deliverables(request: Request, state: RunState, folder: Path) -> None:
-    rows: list[tuple[str, str, str]] = []
-    for path in request.recipe.deliverables:
-        if file := state.files.get(path):
-            rows.append((str(folder / "tmp" / path), size(file.artifact.size), f"sha256 {file.artifact.sha256[:12]}"))
+    found = [(path, state.files[path].artifact) for path in request.recipe.deliverables if path in state.files]
+    rows = [(str(folder / "tmp" / path), size(each.size), f"sha256 {each.sha256[:12]}") for path, each in found]
     if rows:
         say("")
         print_table(rows, numbers=[1])

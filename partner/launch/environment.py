@@ -56,7 +56,7 @@ def client_settings(server: UsableServer, home: Path, environ: Mapping[str, str]
         "PREFECT_HOME": str(folder),
         # Said outright: a file in the current folder could name another, and the user's own are not for our server.
         "PREFECT_PROFILES_PATH": str(folder / "profiles.toml"),
-        # What Prefect keeps for itself, such as the error a flow ended with; results of steps have a place of their own.
+        # What Prefect keeps for itself, such as the error a flow ended with: results of steps lie elsewhere.
         "PREFECT_LOCAL_STORAGE_PATH": str(folder / "results"),
     }
     if server.is_ours:

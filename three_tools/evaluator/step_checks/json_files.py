@@ -109,7 +109,8 @@ def _compile(schema: dict[str, Any]) -> Callable[[Any], object]:
     """Without defaults: they would fill in the very values that are missing."""
     import fastjsonschema
 
-    handlers: dict[str, Callable[[str], Any]] = dict.fromkeys(("http", "https", "ftp", "file", "data"), _refuse_reference)
+    schemes = ("http", "https", "ftp", "file", "data")
+    handlers: dict[str, Callable[[str], Any]] = dict.fromkeys(schemes, _refuse_reference)
     return fastjsonschema.compile(schema, handlers=handlers, use_default=False)
 
 
