@@ -138,7 +138,7 @@ class _Frame:
         for name, path in self.request.files.items():
             self._do(tmp_files, steps.upload(f"input {name}", name, path))
         for name, path in recipe.templates.items():
-            self._do(tmp_files, steps.upload(f"copy {name}", name, path))
+            self._do(tmp_files, steps.upload(f"copy {name.removeprefix('templates/')}", name, path))
 
     def search(self) -> None:
         """All searches at once, then what they found in one file."""

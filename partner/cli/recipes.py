@@ -52,7 +52,7 @@ def _as_row(entry: Listed) -> tuple[str, ...]:
 
 def completions(flags: Flags, incomplete: str) -> list[str]:
     """Recipe names for the shell's Tab key."""
-    names = Catalog(desk(flags).settings.recipes).names()
+    names = Catalog(load_settings(flags).recipes).names()
     return [name for name in names if name.startswith(incomplete)]
 
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,17 +14,15 @@ from flows.errors import FlowError
 from flows.request import Request, make_request
 from partner.cli.desk import Desk, Flags, desk, plain
 from partner.cli.failure import FAILED, exit_code
+from partner.cli.run_end import Ended, show_end, state_of
 from partner.cli.run_screen import RunScreen
-from partner.cli.screen import print_json, print_table, say, size
+from partner.cli.screen import print_json, say
 from partner.errors import PartnerError, ServerFailed, UsageError
 from partner.launch import PrefectServer, client_settings, find_server
 from partner.launch.workshop import make_workshop
-from partner.run_report import last_attempts, run_report
 from recipes.errors import RecipeError
 from run_record import RunId, RunRecordError
-from run_record.journal import read_journal
 from run_record.plain_text import printable
-from run_record.state import RunState
 from sandbox import SandboxError
 from tasks.errors import TaskError
 
@@ -67,7 +65,13 @@ def run_recipe(flags: Flags, wish: Wish, *, as_json: bool, announce: int | None 
         error = _explained(raised, here, screen.run_id, server)
     if not screen.run_id:
         raise error or ServerFailed("the flow ended before it opened a run", "see its log in the Prefect UI")
-    _show_end(here, request, RunId(screen.run_id), error, server, as_json=as_json)
+    show_end(
+        here,
+        Ended(request.recipe, RunId(screen.run_id), error, screen.page(server.ui_url), screen.seconds),
+        as_json=as_json,
+    )
+    if error is not None:
+        sys.exit(exit_code(error))
 
 
 def run_detached(flags: Flags, wish: Wish, *, as_json: bool) -> None:
@@ -77,10 +81,19 @@ def run_detached(flags: Flags, wish: Wish, *, as_json: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     told, tell = os.pipe()
     log = folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
-    command = [sys.executable, "-m", "partner", "--home", str(here.settings.home), "run", *_arguments(wish)]
+    command = [
+        sys.executable,
+        "-m",
+        "partner",
+        "--home",
+        str(here.settings.home),
+        "run",
+        f"--announce={tell}",
+        *_arguments(wish),
+    ]
     with open(log, "wb") as output:
         process = subprocess.Popen(  # noqa: S603  (our own interpreter and module)
-            [*command, "--announce", str(tell)],
+            command,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -196,41 +209,7 @@ def _explained(error: Exception, here: Desk, run_id: str, server: PrefectServer)
     if not isinstance(error, httpx.HTTPError | PrefectException):
         raise error
     why = printable(f"{type(error).__name__}: {error}".splitlines()[0][:300])
-    if run_id and _state(here, RunId(run_id)).name == "done":
+    if run_id and state_of(here, RunId(run_id)).name == "done":
         say(f"note: the run is complete; Prefect's server could not be told: {why}")
         return None
     return ServerFailed(f"Prefect's server at {server.api_url} failed: {why}", "`partner doctor` shows its state")
-
-
-def _state(here: Desk, run_id: RunId) -> RunState:
-    return RunState(read_journal(here.home.folder(run_id)).entries)
-
-
-def _show_end(
-    here: Desk, request: Request, run_id: RunId, error: BaseException | None, server: PrefectServer, *, as_json: bool
-) -> None:
-    state, folder = _state(here, run_id), here.home.folder(run_id)
-    report = last_attempts(run_report(folder, state))
-    if as_json:
-        failed: Mapping[str, Any] = {} if error is None else {"error": _as_json(error)}  # Any: JSON
-        print_json({**report.model_dump(mode="json"), **failed})
-    else:
-        _print_deliverables(request, state, folder)
-        say(f"\nHow it was made   {here.command} cel {run_id}        In Prefect   {server.ui_url}/runs")
-        if error is not None:
-            say(f"error: {error}")
-    if error is not None:
-        sys.exit(exit_code(error))
-
-
-def _as_json(error: BaseException) -> dict[str, str]:
-    problem, remedy = getattr(error, "problem", str(error)), getattr(error, "remedy", "")
-    return {"kind": type(error).__name__, "problem": problem, "remedy": remedy}
-
-
-def _print_deliverables(request: Request, state: RunState, folder: Path) -> None:
-    found = [(path, state.files[path].artifact) for path in request.recipe.deliverables if path in state.files]
-    rows = [(str(folder / "tmp" / path), size(each.size), f"sha256 {each.sha256[:12]}") for path, each in found]
-    if rows:
-        say("")
-        print_table(rows, numbers=[1])

@@ -10,6 +10,7 @@ from recipes.recipe import Recipe
 from run_record.plain_text import printable
 from tasks.step import Step
 from three_tools.after_call import Recorded
+from three_tools.evaluator.rubric import DID_WHAT_WAS_ASKED
 from three_tools.run import Run
 
 _TICK_S = 0.2
@@ -21,6 +22,9 @@ class RunScreen:
 
     def __init__(self, *, quiet: bool = False, announce: int | None = None) -> None:
         self.run_id = ""
+        self.seconds = 0.0
+        self._began_s = 0.0
+        self._flow_run_id = ""
         self._is_quiet = quiet
         self._announce = announce
         self._progress = Progress()
@@ -30,16 +34,20 @@ class RunScreen:
         self._watch = threading.Thread(target=self._tell_time, name="run screen", daemon=True)
 
     def __enter__(self) -> Self:
+        self._began_s = time.monotonic()
         self._watch.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.seconds = time.monotonic() - self._began_s
         self._is_over.set()
         self._watch.join()
         self._progress.clear()
 
     def opened(self, run: Run, recipe: Recipe) -> None:
-        self.run_id = run.run_id
+        from prefect.runtime import flow_run
+
+        self.run_id, self._flow_run_id = run.run_id, str(flow_run.id or "")
         if self._announce is not None:
             with open(self._announce, "w") as waiting:
                 print(run.run_id, file=waiting)
@@ -47,6 +55,10 @@ class RunScreen:
             return
         objective = printable(run.record.state.opened.objective)
         say(f"\n{recipe.name}   run {run.run_id}   objective: {objective}")
+
+    def page(self, ui_url: str) -> str:
+        """Where the Prefect UI shows this run."""
+        return f"{ui_url}/runs/flow-run/{self._flow_run_id}" if self._flow_run_id else f"{ui_url}/runs"
 
     def began(self, step: Step) -> None:
         with self._lock:
@@ -72,18 +84,18 @@ def _line(step: Step, recorded: Recorded) -> str:
     took = "cached" if recorded.step and recorded.step.cached else duration(outcome.seconds)
     score = f" {judged.aggregate:.2f}" if judged and judged.aggregate is not None else ""
     verdict = f"{judged.verdict}{score}" if judged else "PENDING"
-    shown = outcome.refusal.problem if outcome.refusal else next(iter(_said(recorded)), "")
-    text = printable(shown)
+    text = printable(_said(recorded))
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST - 1]}…"
     return f"  {step.name:18} {text:{_LONGEST}} {mark('✓' if outcome.ok else '✗')} {took:8} {verdict}"
 
 
-def _said(recorded: Recorded) -> list[str]:
-    """What it came to, before how it went about it."""
-    judged = recorded.evaluation
-    if not recorded.outcome.ok:
-        return [recorded.outcome.report.detail]
-    if judged and judged.verdict != "PASS":
-        return [judged.critique]
-    return [*recorded.outcome.report.did[1:], *recorded.outcome.report.did]
+def _said(recorded: Recorded) -> str:
+    """What came of it: why it failed, else what the Evaluator saw in its files, else what the tool says it did."""
+    outcome, judged = recorded.outcome, recorded.evaluation
+    if outcome.refusal:
+        return outcome.refusal.problem
+    if not outcome.ok:
+        return outcome.report.detail
+    seen = judged.critique if judged else ""
+    return next(iter(outcome.report.did), "") if seen in ("", DID_WHAT_WAS_ASKED) else seen

@@ -8,6 +8,7 @@ from typing import Final, Literal
 from three_tools.evaluator.finding import CALL, SOURCE, Dimension, Finding
 
 CRITIQUE_CHARACTERS: Final = 300
+DID_WHAT_WAS_ASKED: Final = "the call did what was asked"
 _DIMENSIONS: Final[tuple[Dimension, ...]] = ("completeness", "correctness", "evidence", "hygiene")
 _PART_CHARACTERS: Final = 160
 _ROUNDING: Final = 9  # digits: 0.1 + 0.7 is to count as 0.8
@@ -72,7 +73,7 @@ def _praise(findings: Sequence[Finding]) -> str:
     seen = _counts(findings)
     seen += [_remark(each) for each in findings if _score(each) == 1 and each.text]
     short = [_name(each) for each in findings if _score(each) < 1]
-    return _join(short + seen) or "the call did what was asked"
+    return _join(short + seen) or DID_WHAT_WAS_ASKED
 
 
 def _counts(findings: Sequence[Finding]) -> list[str]:
