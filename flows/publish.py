@@ -22,6 +22,7 @@ from prefect.artifacts import (
 from prefect.client.orchestration import get_client
 from prefect.context import FlowRunContext
 from prefect.exceptions import PrefectException
+from prefect.settings import PREFECT_API_URL
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from recipes.recipe import Recipe
@@ -34,6 +35,7 @@ _NUMBERS = "numbers.json"
 _NUMBER_LIST = TypeAdapter(dict[str, dict[str, JsonValue]])
 _AT_ONCE = 4
 _SELDOM_S = 2.0
+_PATIENCE_S = 2.0
 _SERVER_TROUBLE = (httpx.HTTPError, PrefectException, OSError)
 _log = logging.getLogger(__name__)
 Row = dict[str, str | float | int | None]
@@ -76,15 +78,26 @@ def name_flow_run(name: str) -> None:
             _log.warning("the flow run could not be named %s: %s", name, error)
 
 
-def publish(run: Run, recipe: Recipe) -> None:
+def publish(run: Run, recipe: Recipe, progress: Progress) -> None:
     """Show the run in the UI. It is a copy: when the server cannot take it, nothing is lost."""
+    if not _answers():
+        _log.warning("Prefect's server does not answer: the run %s is not shown there", run.run_id)
+        return
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        shown = [pool.submit(copy_context().run, show) for show in _shows(run, recipe)]
+        shown = [pool.submit(copy_context().run, show) for show in (progress.end, *_shows(run, recipe))]
     for future in shown:
         try:
             future.result()
         except _SERVER_TROUBLE as error:
             _log.warning("the run %s could not be shown in the Prefect UI: %s", run.run_id, error)
+
+
+def _answers() -> bool:
+    """Asked once: Prefect's client would wait half a minute for each thing that it cannot tell a dead server."""
+    try:
+        return httpx.get(f"{PREFECT_API_URL.value()}/health", timeout=_PATIENCE_S).is_success
+    except (httpx.HTTPError, httpx.InvalidURL):
+        return False
 
 
 def _shows(run: Run, recipe: Recipe) -> Iterator[Callable[[], object]]:

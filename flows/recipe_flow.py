@@ -118,8 +118,7 @@ def _opened(request: Request, shop: Workshop) -> Generator["_Frame"]:
             try:
                 yield _Frame(request, shop, work, dataflow, progress)
             finally:
-                progress.end()
-                publish(run, recipe)
+                publish(run, recipe, progress)
 
 
 class _Frame:

@@ -18,7 +18,7 @@ from partner.cli.run_end import Ended, show_end, state_of
 from partner.cli.run_screen import RunScreen
 from partner.cli.screen import print_json, say
 from partner.errors import PartnerError, ServerFailed, UsageError
-from partner.launch import PrefectServer, client_settings, find_server
+from partner.launch import PrefectServer, client_settings, find_server, kept_up
 from partner.launch.workshop import make_workshop
 from recipes.errors import RecipeError
 from run_record import RunId, RunRecordError
@@ -57,7 +57,7 @@ def run_recipe(flags: Flags, wish: Wish, *, as_json: bool, announce: int | None 
         raise
     error = None
     try:
-        with screen:
+        with screen, kept_up(server, here.settings.home, here.settings.prefect_idle_s):
             _run(request, server, here, lambda recipe_flow: _flow(recipe_flow, request, shop))
     except _OURS as raised:
         error = raised

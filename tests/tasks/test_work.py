@@ -1,0 +1,67 @@
+"""Steps of a run without Prefect around them: recorded once, in order, and with a verdict."""
+
+import pytest
+
+from tasks.errors import NotRecorded, StepFailed
+from tasks.step import Step
+from tasks.work import Work, at_work, work_of
+
+
+def write(name: str, path: str = "a.txt") -> Step:
+    return Step(name=name, tool="tmp.write", arguments={"path": path, "text": name})
+
+
+def test_a_step_whose_hook_never_ran_is_recorded_by_whoever_asks(work: Work) -> None:
+    """Prefect swallows what a hook raises; asking for the verdict records and judges what it did not."""
+    step = write("first")
+    work.announce([step])
+    work.attempt(step, work.look_up(step))
+    assert work.run.record.state.steps == {}
+    recorded = work.settled(step)
+    assert recorded.evaluation
+    assert recorded.evaluation.verdict == "PASS"
+    assert work.settled(step) is recorded
+    assert len(work.run.record.state.steps) == 1
+
+
+def test_steps_are_recorded_in_their_announced_order(work: Work) -> None:
+    """What ended early waits for what was announced before it."""
+    first, second, third = (write(name, f"{name}.txt") for name in ("first", "second", "third"))
+    work.announce([first, second, third])
+    for step in (third, second):
+        work.attempt(step, None)
+        with pytest.raises(NotRecorded):
+            work.settled(step)
+    work.attempt(first, None)
+    work.settled(third)
+    assert [step.done.name for step in work.run.record.state.steps.values()] == ["first", "second", "third"]
+
+
+def test_a_step_that_nobody_will_end_holds_up_no_other(work: Work) -> None:
+    """Its attempt is in the record all the same."""
+    first, second = write("first"), write("second", "b.txt")
+    work.announce([first, second])
+    work.attempt(second, None)
+    work.give_up_on(first)
+    assert work.settled(second).step
+
+
+def test_a_failed_attempt_is_recorded_at_once(work: Work) -> None:
+    """No hook hears of an attempt that is tried again."""
+    step = Step(name="bad", tool="tmp.write", arguments={"path": "../outside", "text": ""})
+    work.announce([step])
+    with pytest.raises(StepFailed, match="outside") as raised:
+        work.attempt(step, None)
+    assert raised.value.is_final
+    (recorded,) = work.run.record.state.steps.values()
+    assert (recorded.done.name, recorded.done.attempt, recorded.done.code) == ("bad", 1, "out_of_scope")
+    assert recorded.evaluation
+    assert recorded.evaluation.verdict == "FAIL"
+
+
+def test_a_task_outside_a_run_is_an_error(work: Work) -> None:
+    """Tasks find the work by the run's id while it lasts, and say so when there is none."""
+    with at_work(work):
+        assert work_of(work.run.run_id) is work
+    with pytest.raises(NotRecorded, match=work.run.run_id):
+        work_of(work.run.run_id)
