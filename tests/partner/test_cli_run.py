@@ -1,0 +1,181 @@
+"""`partner run` as a person or a program calls it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fakes.prefect_server import variables, wait_until
+from partner.launch import PrefectServer
+
+RECIPE = """title = "Sums"
+purpose = "Adds up."
+objective = "How much is it?"
+deliverables = ["artifacts/sum.txt"]
+[parameters.factor]
+type = "integer"
+default = 1
+least = 1
+[inputs.data]
+file = "data.csv"
+columns = { amount = "number" }
+sample = "data.csv"
+[cells.sum]
+expects.files = [{ path = "artifacts/sum.txt" }, { path = "rows.csv", min_rows = 2 }]
+"""
+NOTEBOOK = """# %% sum
+import os
+import pandas as pd
+from recipes.kit import run
+table = pd.read_csv("data.csv")
+table.to_csv("rows.csv", index=False)
+os.makedirs("artifacts", exist_ok=True)
+open("artifacts/sum.txt", "w").write(str(table.amount.sum() * run.parameters.factor))
+"""
+
+
+@dataclass(frozen=True)
+class Shell:
+    """A home with one recipe, and `partner` in a process of its own."""
+
+    top: Path
+    environment: dict[str, str]
+
+    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "partner", *arguments]
+        return subprocess.run(
+            command, env=self.environment, cwd=self.top, capture_output=True, text=True, check=False, timeout=120
+        )
+
+    def data(self, name: str, *lines: str) -> str:
+        """The option that gives a file of these lines as the input `data`."""
+        (self.top / name).write_text("".join(f"{line}\n" for line in lines))
+        return f"--file=data={self.top / name}"
+
+
+@pytest.fixture(scope="module")
+def shell(session_prefect_server: PrefectServer) -> Iterator[Shell]:
+    top = Path(tempfile.mkdtemp(prefix="partner-test-"))
+    top.chmod(0o755)
+    folder = top / "recipes" / "sums"
+    (folder / "sample_data").mkdir(parents=True)
+    (folder / "recipe.toml").write_text(RECIPE)
+    (folder / "notebook.py").write_text(NOTEBOOK)
+    (folder / "sample_data" / "data.csv").write_text("amount\n2\n3\n")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PARTNER_", "PREFECT_"))}
+    server = variables(session_prefect_server, top)
+    ours = {"PARTNER_HOME": str(top / "home"), "PARTNER_RECIPES": str(top / "recipes"), "PARTNER_HOST_IDLE_S": "30"}
+    shell = Shell(top, {**kept, **server, **ours})
+    yield shell
+    shell("sandbox", "stop")
+    shutil.rmtree(top, ignore_errors=True)
+
+
+def test_a_run_shows_its_steps_and_ends_with_what_it_made(shell: Shell) -> None:
+    """Steps go to stderr as they end; stdout has the deliverables with their paths; exit 0."""
+    done = shell("run", "sums", "--sample", "--objective", "Is it five?")
+    assert done.returncode == 0, done.stderr
+    assert "objective: Is it five?" in done.stderr
+    path = Path(done.stdout.split()[0])
+    assert path.read_text() == "5"
+    steps = [line.split()[0] for line in done.stderr.splitlines() if " PASS " in line]
+    assert steps == ["input", "sum", "save", "list"]
+    again = shell("run", "sums", "--sample")
+    assert "cached   PASS" in again.stderr
+    assert "1 of them cached" in again.stderr
+
+
+def test_json_is_one_object_as_the_design_has_it(shell: Shell) -> None:
+    """With --json stdout has one object and nothing else, and every path in it leads somewhere."""
+    done = shell("run", "sums", shell.data("in.csv", "amount", "1", "8"), "--param", "factor=2", "--json")
+    report = json.loads(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert list(report) == [
+        "run_id", "objective", "recipe", "state", "seconds", "workspace", "cel", "steps", "artifacts", "deliverables",
+    ]  # fmt: skip
+    assert (report["recipe"], report["state"], report["deliverables"]) == ("sums", "done", ["artifacts/sum.txt"])
+    assert Path(report["workspace"], "artifacts/sum.txt").read_text() == "18"
+    assert Path(report["workspace"], report["cel"]).exists()
+    assert [step["name"] for step in report["steps"]] == [
+        "input data.csv", "sum", "save notebook", "list deliverables",
+    ]  # fmt: skip
+    assert set(report["steps"][1]) == {"n", "tool", "name", "cached", "seconds", "ok", "evaluation"}
+    assert report["steps"][1]["evaluation"]["verdict"] == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["nothing-like-it"], 5, "there is no recipe 'nothing-like-it'"),
+        (["sum", "--sample"], 5, "did you mean sums?"),
+        (["sums"], 2, "data"),
+        (["sums", "--file", "data=nowhere.csv"], 2, "nowhere.csv"),
+        (["sums", "--file", "date=nowhere.csv"], 2, "did you mean data?"),
+        (["sums", "--file", "nowhere.csv"], 2, "--file data=sales.csv"),
+        (["sums", "--sample", "--param", "factor=much"], 2, "factor = 'much' is not a whole number"),
+        (["sums", "--sample", "--param", "factor=0"], 2, "below 1"),
+        (["sums", "--sample", "--param", "factr=2"], 2, "did you mean factor?"),
+        (["sums", "--sample", "--param", "factor=1", "--param", "factor=2"], 2, "twice"),
+        (["sums", "--sample", "--as-of", "yesterday"], 2, "2026-03-31"),
+        (["sums", "--sample", "--backend", "docker"], 2, "no Docker backend"),
+    ],
+)
+def test_bad_input_names_the_value_and_the_remedy(shell: Shell, arguments: list[str], code: int, said: str) -> None:
+    """Nothing is run, the exit code says whose fault it is, and the remedy stands below."""
+    done = shell("run", *arguments)
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert "  → " in done.stderr
+    assert "nothing was run" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_file_without_the_right_columns(shell: Shell) -> None:
+    """The columns that were found and the first row are shown."""
+    done = shell("run", "sums", shell.data("wrong.csv", "region,money", "North,4"), "--json")
+    assert done.returncode == 2
+    error = json.loads(done.stdout)["error"]
+    assert error["kind"] == "BadInput"
+    assert "wrong.csv" in error["problem"]
+    assert "region, money" in error["problem"]
+
+
+def test_a_verdict_below_the_threshold_is_exit_3(shell: Shell) -> None:
+    """The run is there with its steps, and the error says what the Evaluator found."""
+    done = shell("run", "sums", shell.data("one.csv", "amount", "1"), "--json")
+    report = json.loads(done.stdout)
+    assert done.returncode == 3, done.stderr
+    assert report["state"] == "failed"
+    assert report["error"]["kind"] == "BelowThreshold"
+    assert "rows.csv" in report["error"]["problem"]
+    assert [step["evaluation"]["verdict"] for step in report["steps"]].count("FAIL") == 1
+
+
+def test_no_safe_sandbox_is_exit_4(shell: Shell) -> None:
+    """Where a needed wall is missing nothing is run, and the remedy is named."""
+    weak = {**shell.environment, "PARTNER_SANDBOX_LANDLOCK_ABI_MAX": "0"}
+    done = Shell(shell.top, weak)("run", "sums", "--sample")
+    assert done.returncode == 4, done.stderr
+    assert "nothing was run" in done.stderr
+
+
+def test_a_run_can_be_left_to_itself(shell: Shell) -> None:
+    """--no-wait says the run's id at once, and the run goes on to its end; what cannot be is said at once too."""
+    started = shell("run", "sums", "--sample", "--refresh", "--no-wait", "--json")
+    assert started.returncode == 0, started.stderr
+    run_id = json.loads(started.stdout)["run_id"]
+
+    def is_done() -> bool:
+        return json.loads(shell("show", run_id, "--json").stdout)["state"] == "done"
+
+    wait_until(is_done, "the run ends")
+    refused = shell("run", "sums", "--sample", "--param", "factor=0", "--no-wait")
+    assert refused.returncode == 2
+    assert "below 1" in refused.stderr
