@@ -17,7 +17,7 @@ from partner.cli.failure import FAILED, exit_code
 from partner.cli.run_end import Ended, show_end, state_of
 from partner.cli.run_screen import RunScreen
 from partner.cli.screen import print_json, say
-from partner.errors import PartnerError, ServerFailed, UsageError
+from partner.errors import PartnerError, Refused, ServerFailed, UsageError
 from partner.launch import PrefectServer, client_settings, find_server, kept_up
 from partner.launch.workshop import make_workshop
 from recipes.errors import RecipeError
@@ -59,6 +59,10 @@ def run_recipe(flags: Flags, wish: Wish, *, as_json: bool, announce: int | None 
     try:
         with screen, kept_up(server, here.settings.home, here.settings.prefect_idle_s):
             _run(request, server, here, lambda recipe_flow: _flow(recipe_flow, request, shop))
+    except KeyboardInterrupt:
+        if screen.run_id:
+            say(f"what was done is kept: {here.command} show {screen.run_id}   run it again to go on from there")
+        raise
     except _OURS as raised:
         error = raised
     except Exception as raised:
@@ -204,8 +208,10 @@ def _flow(flow: Callable[..., object], request: Request, shop: Any) -> None:  # 
 def _explained(error: Exception, here: Desk, run_id: str, server: PrefectServer) -> PartnerError | None:
     """What Prefect, or the way to its server, has raised; a run that is done by then is done."""
     import httpx
-    from prefect.exceptions import PrefectException
+    from prefect.exceptions import CancelledRun, PrefectException
 
+    if isinstance(error, CancelledRun):
+        return Refused("cancelled", "the run was cancelled in the Prefect UI", "what it did so far is kept")
     if not isinstance(error, httpx.HTTPError | PrefectException):
         raise error
     why = printable(f"{type(error).__name__}: {error}".splitlines()[0][:300])

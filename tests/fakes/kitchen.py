@@ -65,11 +65,14 @@ class Observer:
 
     run_id: str = ""
     began_steps: list[str] = field(default_factory=list)
+    on_opened: Any = None
     on_began: Any = None
     on_ended: Any = None
 
     def opened(self, run: Run, recipe: Recipe) -> None:
         self.run_id = run.run_id
+        if self.on_opened:
+            self.on_opened()
 
     def began(self, step: Step) -> None:
         self.began_steps.append(step.name)

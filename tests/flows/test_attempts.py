@@ -1,13 +1,20 @@
 """No attempt is invisible: tries that failed, were too slow, ran out of memory, or were stopped from outside."""
 
+import contextvars
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from prefect.client.orchestration import get_client
+from prefect.exceptions import CancelledRun
+from prefect.runtime import flow_run
+from prefect.states import Cancelling
 
 from fakes.kitchen import Kitchen, Observer, Ran
 from fakes.prefect_server import wait_until
@@ -172,3 +179,29 @@ def test_the_lock_of_a_killed_holder_is_free(kitchen: Kitchen) -> None:
     finally:
         again.send_signal(signal.SIGINT)
         again.communicate(timeout=30)
+
+
+def test_cancelling_it_in_the_prefect_ui(kitchen: Kitchen) -> None:
+    """A flow run that nobody but this process runs is stopped too: its cell ends, the run is closed as cancelled."""
+    kitchen.write("sleeps", {"sleeps": SLEEPS, "after": "1"})
+
+    def cancel_soon(name: str) -> None:
+        if name == "sleeps":
+            threading.Thread(target=contextvars.copy_context().run, args=(cancel,), daemon=True).start()
+
+    def cancel() -> None:
+        wait_until(lambda: list(kitchen.home.runs.glob("*-*/tmp/begun.txt")), "the cell begins")
+        with get_client(sync_client=True) as client:
+            client.set_flow_run_state(flow_run_ids[0], Cancelling(), force=True)
+
+    flow_run_ids: list[Any] = []
+    watch = Observer(on_began=cancel_soon)
+    watch.on_opened = lambda: flow_run_ids.append(flow_run.id)
+    ran = kitchen.run("sleeps", watch)
+    assert isinstance(ran.error, CancelledRun)
+    assert ran.state.name == "cancelled"
+    assert ran.attempts("sleeps")[0] == (False, "interrupted", "FAIL")
+    assert ran.attempts("after") == []
+    with get_client(sync_client=True) as client:
+        assert client.read_flow_run(flow_run_ids[0]).state_name == "Cancelled"
+    assert_whole(kitchen, ran)

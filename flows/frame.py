@@ -1,0 +1,141 @@
+"""A run of a recipe from its opening to its close, and the steps in between."""
+
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from flows import steps
+from flows.cancellation import heeding_cancellation
+from flows.publish import Progress, name_flow_run, publish
+from flows.request import Request
+from flows.verdicts import require_all_judged, require_deliverables, require_pass
+from flows.workshop import Workshop
+from recipes.dataflow import Dataflow
+from recipes.notebook import executed
+from recipes.prelude import prelude
+from recipes.recipe import RecipeCell
+from run_record import RunId
+from tasks.browser_search import browser_search
+from tasks.call import Patience, StepTask, call, call_all
+from tasks.errors import StepFailed
+from tasks.kernel import Kernel
+from tasks.sandbox_exec import sandbox_exec
+from tasks.step import Step
+from tasks.step_cache import StepCache
+from tasks.tmp_files import tmp_files
+from tasks.work import Work, at_work
+from three_tools.after_call import Recorded
+from three_tools.policy import AgentDescriptor, Context
+from three_tools.run import Run, open_run
+
+_GRACE_S = 60.0
+"""How much longer than its cell a task may take before Prefect ends it: replaying and recording take time too."""
+
+
+class Frame:
+    """The parts of a run, in the order in which a recipe's flow calls them."""
+
+    def __init__(self, request: Request, shop: Workshop, work: Work, dataflow: Dataflow, progress: Progress) -> None:
+        self._request = request
+        self._recipe = request.recipe
+        self._watch = shop.watch
+        self._work = work
+        self._dataflow = dataflow
+        self._progress = progress
+
+    @property
+    def run_id(self) -> RunId:
+        return self._work.run.run_id
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._work.run.session.is_cancelled
+
+    def upload(self) -> None:
+        """The inputs and the recipe's templates become files of the run."""
+        for name, path in self._request.files.items():
+            self._do(tmp_files, steps.upload(f"input {name}", name, path))
+        for name, path in self._recipe.templates.items():
+            self._do(tmp_files, steps.upload(f"copy {name.removeprefix('templates/')}", name, path))
+
+    def search(self) -> None:
+        """All searches at once, then what they found in one file."""
+        queries = self._request.queries()
+        if not queries:
+            return
+        state, now_s = self._work.run.search.state(), time.time()
+        searches = [steps.search(query, self._request, state, now_s) for query in queries]
+        for step in searches:
+            self._watch.began(step)
+        found = call_all(self._work, browser_search, searches)
+        for step, recorded in zip(searches, found, strict=True):
+            self._progress.step()
+            require_pass(self._recipe, step, recorded)
+        self._do(tmp_files, steps.evidence(zip(queries, found, strict=True)))
+
+    def run_cells(self) -> None:
+        """One after another in the run's kernel; the notebook is saved also when one of them fails."""
+        try:
+            for cell in self._recipe.cells:
+                self._run_cell(cell)
+        except Exception:
+            if not self.is_cancelled:
+                self._save_notebook()
+            raise
+        self._save_notebook()
+
+    def verify(self) -> None:
+        """Nothing that was promised is missing, nothing is pending, and the Evaluator has nothing against it."""
+        require_deliverables(self._work.run, self._recipe)
+        self._do(tmp_files, steps.deliverables(self._request))
+        require_all_judged(self._work.run)
+
+    def _run_cell(self, cell: RecipeCell) -> None:
+        environment = self._work.run.backend.digest
+        step = steps.cell(self._request, cell, self._dataflow, self._work.keys, environment)
+        self._do(sandbox_exec, step, Patience(cell.retries, cell.retry_delay_s, cell.timeout_s + _GRACE_S))
+
+    def _save_notebook(self) -> None:
+        shown = self._work.outputs
+        counts = {cell.name: number for number, cell in enumerate(self._recipe.cells, 1) if cell.name in shown}
+        self._do(tmp_files, steps.notebook(executed(self._recipe.notebook, shown, counts)))
+
+    def _do(self, task: StepTask, step: Step, patience: Patience | None = None) -> None:
+        self._watch.began(step)
+        recorded: Recorded = call(self._work, task, step, patience)
+        self._progress.step()
+        require_pass(self._recipe, step, recorded)
+
+
+@contextmanager
+def opened(request: Request, shop: Workshop) -> Generator[Frame]:
+    """A run with its sandbox; whatever happens, both are closed. One that was cancelled ends quietly."""
+    recipe = request.recipe
+    caller = Context(AgentDescriptor(kind="recipe", name=recipe.name), user_id=shop.author)
+    question, equipment = request.question(shop.author), shop.equip(request.documents)
+    with open_run(shop.home, equipment, question, caller, who=f"the recipe {recipe.name}") as run:
+        name_flow_run(f"{recipe.name} {run.run_id}")
+        shop.watch.opened(run, recipe)
+        dataflow, progress = Dataflow(recipe.cells), Progress(recipe, steps.count(request))
+        with at_work(Work(run, _cache(run, request, shop), _kernel(run, request, dataflow), shop.watch.ended)) as work:
+            try:
+                with heeding_cancellation(run):
+                    yield Frame(request, shop, work, dataflow, progress)
+            except StepFailed:
+                if not run.session.is_cancelled:
+                    raise
+            finally:
+                publish(run, recipe, progress)
+
+
+def _cache(run: Run, request: Request, shop: Workshop) -> StepCache:
+    return StepCache(
+        shop.home.root / "cache",
+        lambda text: run.record.note("the cache", text),
+        is_refreshing=request.is_refreshing,
+    )
+
+
+def _kernel(run: Run, request: Request, dataflow: Dataflow) -> Kernel:
+    told = prelude(request.parameters, request.objective, request.as_of, request.seed, request.inputs())
+    return Kernel(run, dataflow, {cell.name: cell.source for cell in request.recipe.cells}, told)
