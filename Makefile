@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
-demo: install ## set up, open a run, write a few artifacts, print its record
+demo: install ## set up, run the first recipe through a real Prefect server, fresh and from the cache
 	@sh setup/demo
 
 install: ## .venv with the locked dependencies; a second call takes a second

@@ -87,7 +87,7 @@ def _line(step: Step, recorded: Recorded) -> str:
     text = printable(_said(recorded))
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST - 1]}…"
-    return f"  {step.name:18} {text:{_LONGEST}} {mark('✓' if outcome.ok else '✗')} {took:8} {verdict}"
+    return f"  {step.name:22} {text:{_LONGEST}} {mark('✓' if outcome.ok else '✗')} {took:8} {verdict}"
 
 
 def _said(recorded: Recorded) -> str:
