@@ -13,7 +13,7 @@ from recipes.recipe import Recipe
 def file_model(recipe: Recipe) -> type[BaseModel]:
     """A path for each input."""
     fields: dict[str, Any] = {  # Any: what create_model takes
-        name: (str | None, Field(default=None, title=name, description=f"{each.description} A path where it runs."))
+        name: (str, Field(default="", title=name, description=f"{each.description} A path where it runs."))
         for name, each in recipe.inputs.items()
     }
     return create_model("Files", __config__=ConfigDict(extra="forbid"), **fields)
@@ -26,7 +26,7 @@ def as_request(recipe: Recipe, form: Mapping[str, Any]) -> Request:  # Any: what
         recipe,
         objective=form["objective"],
         parameters=_given(form["parameters"]),
-        files={name: Path(str(path)) for name, path in _given(form["files"]).items()},
+        files={name: Path(str(path)) for name, path in _given(form["files"]).items() if path},
         as_of=as_of.isoformat() if as_of else None,
         seed=form["seed"],
         is_sample=form["sample"],

@@ -7,6 +7,7 @@ from prefect import Flow, flow
 from prefect.client.schemas.objects import State
 from prefect.states import Cancelled
 from prefect.task_runners import ThreadPoolTaskRunner
+from pydantic import BaseModel
 
 from flows.form import as_request, file_model
 from flows.frame import opened
@@ -18,6 +19,8 @@ from recipes.parameters import parameter_model
 from recipes.recipe import Recipe
 
 _SEARCHES_AT_ONCE = 4
+_BY_NAME = "flows.any_recipe"
+"""Where a Prefect worker finds a flow again: a deployment's entrypoint is this module and the flow's name."""
 
 
 def standard_flow(name: str) -> Flow[..., str]:
@@ -28,10 +31,11 @@ def standard_flow(name: str) -> Flow[..., str]:
 def recipe_flow(recipe: Recipe) -> Flow[..., str]:
     """Any recipe as a flow; its parameters and files are a typed form in the Prefect UI. It gives the run's id."""
 
-    def answer(  # noqa: PLR0913, PLR0917  (these are the fields of the form)
+    def answer(  # noqa: PLR0913  (these are the fields of the form)
+        *,
         objective: str = recipe.objective,
-        parameters: Any = None,  # Any: the models below
-        files: Any = None,
+        parameters: Any,  # Any: the models below
+        files: Any,
         as_of: date | None = None,
         seed: int = 0,
         sample: bool = False,
@@ -40,9 +44,13 @@ def recipe_flow(recipe: Recipe) -> Flow[..., str]:
         form = {"objective": objective, "parameters": parameters, "files": files, "as_of": as_of, "seed": seed}
         return _answer(as_request(recipe, {**form, "sample": sample, "refresh": refresh}), workshop())
 
+    models = {"parameters": parameter_model(recipe), "files": file_model(recipe)}
     answer.__name__ = recipe.name.replace("-", "_")
+    answer.__module__ = _BY_NAME
     answer.__doc__ = recipe.purpose
-    answer.__annotations__ |= {"parameters": parameter_model(recipe) | None, "files": file_model(recipe) | None}
+    answer.__annotations__ |= models
+    empty = {name: model() for name, model in models.items() if not _has_required(model)}
+    answer.__kwdefaults__ = {**(answer.__kwdefaults__ or {}), **empty}
     make: Any = flow(  # Any: Prefect's overloads know only functions that are written out
         name=recipe.name,
         description=recipe.purpose,
@@ -62,3 +70,7 @@ def _answer(request: Request, shop: Workshop) -> str | State[Any]:
         frame.run_cells()
         frame.verify()
     return Cancelled(message="cancelled while it ran") if frame.is_cancelled else frame.run_id
+
+
+def _has_required(model: type[BaseModel]) -> bool:
+    return any(field.is_required() for field in model.model_fields.values())
