@@ -57,5 +57,5 @@ def _require_json(value: object) -> None:
 
 
 def normalised(code: str) -> str:
-    """Code without what changes nothing: line endings, spaces at line ends, blank lines around it."""
-    return "\n".join(line.rstrip() for line in code.splitlines()).strip("\n")
+    """Code without what changes nothing: kinds of line endings, blank lines around it. Spaces may stand in a string."""
+    return code.replace("\r\n", "\n").rstrip().lstrip("\n")
