@@ -15,6 +15,7 @@ from sandbox.cell import (
     Touched,
 )
 from sandbox.errors import (
+    HostIsGone,
     NoSafeSandbox,
     SandboxCallerError,
     SandboxError,
@@ -33,6 +34,7 @@ __all__ = [
     "CellError",
     "CellResult",
     "CheckpointPolicy",
+    "HostIsGone",
     "HostSettings",
     "HostStatus",
     "JailSession",

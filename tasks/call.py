@@ -63,7 +63,7 @@ def _ready(work: Work, task: StepTask, patience: Patience) -> StepTask:
     return task.with_options(
         cache_policy=cache_policy(work.cache),
         result_storage=work.cache.results,
-        retries=patience.retries,
+        retries=patience.retries + 1,  # one more for a sandbox that died: hooks.is_worth_retrying
         retry_delay_seconds=patience.retry_delay_s,
         timeout_seconds=patience.timeout_s,
     )

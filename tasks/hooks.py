@@ -6,6 +6,7 @@ from prefect import Task
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.context import TaskRunContext
 
+from sandbox import HostIsGone
 from tasks.errors import StepFailed
 from tasks.step import Step
 from tasks.work import work_of
@@ -22,7 +23,9 @@ def record_and_judge(task: Task[..., Any], task_run: TaskRun, state: State[Any])
         work_of(context.parameters["run_id"]).end(step, state)
 
 
-def is_worth_retrying(task: Task[..., Any], task_run: TaskRun, state: State[Any]) -> bool:  # noqa: ARG001  (likewise)
-    """Not when the answer would be the same again."""
+def is_worth_retrying(task: Task[..., Any], task_run: TaskRun, state: State[Any]) -> bool:
+    """As often as the recipe says, but not when the answer would be the same; once more when the sandbox has died."""
     error = state.data
-    return not (isinstance(error, StepFailed) and error.is_final)
+    if isinstance(error, HostIsGone):
+        return True
+    return task_run.run_count < task.retries and not (isinstance(error, StepFailed) and error.is_final)

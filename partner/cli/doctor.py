@@ -196,8 +196,10 @@ def _versions() -> Iterator[Finding]:
 
 
 def _locked(lock: Path) -> Iterator[tuple[str, str, str]]:
+    from packaging.markers import Marker
+
     for name, wanted, marker in re.findall(r"^([\w.-]+)==(\S+)( ;.*)?", lock.read_text(), re.MULTILINE):
-        if "win32" not in marker:  # what is locked for other systems is not expected here
+        if not marker or Marker(marker.removeprefix(" ;")).evaluate():  # what is locked for others is not expected here
             try:
                 yield name, wanted, version(name)
             except PackageNotFoundError:

@@ -10,8 +10,8 @@ from typing import Any
 
 from partner.launch import PrefectServer, client_settings, find_server, stop_server
 
-IDLE_S = 120.0
-"""When the tests' processes are killed, the server is gone soon after."""
+IDLE_S = 1800.0
+"""Longer than any time in which no test asks for it. When the tests' processes are killed, it ends by itself."""
 
 
 @contextmanager
