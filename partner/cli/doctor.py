@@ -198,7 +198,7 @@ def _versions() -> Iterator[Finding]:
 def _locked(lock: Path) -> Iterator[tuple[str, str, str]]:
     from packaging.markers import Marker
 
-    for name, wanted, marker in re.findall(r"^([\w.-]+)==(\S+)( ;.*)?", lock.read_text(), re.MULTILINE):
+    for name, wanted, marker in re.findall(r"^([\w.-]+)==(\S+)( ;[^\\\n]*)?", lock.read_text(), re.MULTILINE):
         if not marker or Marker(marker.removeprefix(" ;")).evaluate():  # what is locked for others is not expected here
             try:
                 yield name, wanted, version(name)
