@@ -73,7 +73,9 @@ class Measured:
 
     def made(self, laps: Laps) -> list[Path]:
         """The files that the cells of a run have made."""
-        made = [artifact.path for s in self._state(laps).steps.values() if s.done.source for artifact in s.done.artifacts]
+        made = [
+            artifact.path for s in self._state(laps).steps.values() if s.done.source for artifact in s.done.artifacts
+        ]
         return [_run(laps).workspace.root / path for path in made]
 
     def bare_cached(self, count: int, files: list[Path]) -> float:

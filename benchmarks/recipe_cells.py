@@ -5,7 +5,8 @@ from pathlib import Path
 ANALYSIS = {
     "leads": """
 import pandas as pd
-rows = [(f"2025-{1 + n // 5:02d}-{1 + n % 5 * 6:02d}", "abcde"[n % 5], 100 + 7 * n % 90, 20 + n % 13) for n in range(50)]
+days = [f"2025-{1 + n // 5:02d}-{1 + n % 5 * 6:02d}" for n in range(50)]
+rows = [(day, "abcde"[n % 5], 100 + 7 * n % 90, 20 + n % 13) for n, day in enumerate(days)]
 leads = pd.DataFrame(rows, columns=["day", "source", "spend", "leads"])
 leads.to_csv("leads.csv", index=False)
 leads.head()

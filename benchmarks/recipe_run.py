@@ -54,7 +54,8 @@ def _fresh(measured: "Measured", peers: KernelPeers) -> list[Figure]:
         return measured.ours("analysis", refresh=True)[0]
 
     theirs = partial(peers.measure, "papermill", cells=[code.strip() for code in ANALYSIS.values()])
-    ours(), theirs()  # their libraries' files are read, and Prefect's client is up
+    for warm_up in (ours, theirs):  # files of libraries are read, and Prefect's client is up
+        warm_up()
     spent, peer = medians([ours, theirs], _ROUNDS)
     return [Figure(f"a fresh run of {len(ANALYSIS)} cells with pandas and statsmodels", spent, "papermill", peer, 0.8)]
 
@@ -77,8 +78,11 @@ def _cached(measured: "Measured") -> list[Figure]:
 
 def _growth(measured: "Measured") -> list[Figure]:
     """A step's time is from the first cell's beginning to the last one's end, divided: opening and closing is apart."""
-    measures = [lambda: measured.ours("few", refresh=True)[1].per_step_s(), lambda: measured.bare_fresh(_FEW)]
-    few, bare_few = medians(measures, _ROUNDS)
+
+    def ours() -> float:
+        return measured.ours("few", refresh=True)[1].per_step_s()
+
+    few, bare_few = medians([ours, partial(measured.bare_fresh, _FEW)], _ROUNDS)
     bare_many = measured.bare_fresh(_MANY)
     _, laps = measured.ours("many", refresh=True)
     many, last = laps.per_step_s(), laps.per_step_s(_MANY - _FEW * 5)
@@ -92,11 +96,10 @@ def _growth(measured: "Measured") -> list[Figure]:
 
 
 _REMARKS = (
-    "Prefect, our libraries and papermill are imported, the server and the sandbox host are up; each run has a new "
-    "session, or a new kernel. Ours records, hashes and judges every step, in a sandbox; papermill's kernel does not.",
-    "Ours does two steps more than there are cells: the executed notebook, and the deliverables when there are some.",
-    "The bare flows use the same server, with the same settings and no heartbeat either; each bare task of the cached "
-    "one is checked to come from its cache, JSON on local storage.",
-    "A step's time is taken from the first cell's beginning to the last one's end; "
-    f"{_MANY:,} steps are measured once, their bare peer too.",
+    "Prefect, our libraries and papermill are imported, the server and the sandbox host are up.",
+    "Each run has a new session, or a new kernel. Ours records, hashes and judges every step; papermill does not.",
+    "Ours does two steps more than there are cells: it saves the executed notebook, and looks at the deliverables.",
+    "The bare flows use the same server with the same settings, without heartbeat; that a task is cached is checked.",
+    "A step's time is from the first cell's beginning to the last one's end.",
+    f"{_MANY:,} steps are measured once, and so are as many bare tasks.",
 )
