@@ -1,7 +1,7 @@
 """All benchmarks, or those named: python -m benchmarks [NAME …]
 
-There are append_step, change_detection, object_store, help_time, sandbox_speed, registry_execute, after_call
-and local_search.
+There are append_step, change_detection, object_store, help_time, sandbox_speed, registry_execute, after_call,
+local_search and recipe_run.
 
 Speed is shown as ratios to peers measured in the same run, and never asserted by a test: machines are noisy.
 """
@@ -18,6 +18,7 @@ ALL = (
     "registry_execute",
     "after_call",
     "local_search",
+    "recipe_run",
 )
 
 for name in sys.argv[1:] or ALL:

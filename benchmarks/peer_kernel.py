@@ -104,7 +104,7 @@ class Peers:
             given, made = f"{folder}/given.ipynb", f"{folder}/made.ipynb"
             nbformat.write(_notebook(cells), given)
             began = time.perf_counter()
-            papermill.execute_notebook(given, made, progress_bar=False)
+            papermill.execute_notebook(given, made, progress_bar=False, cwd=folder)
             return time.perf_counter() - began
 
 

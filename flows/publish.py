@@ -45,12 +45,11 @@ class Progress:
     """How far a run is, as the UI shows it: not told more often than every two seconds."""
 
     def __init__(self, recipe: Recipe, steps: int) -> None:
+        self._key = f"{recipe.name}-progress"
         self._steps = steps
         self._done = 0
         self._told_s = time.monotonic()
         self._artifact: UUID | None = None
-        with suppress(*_SERVER_TROUBLE):  # it is not the run
-            self._artifact = cast("UUID", create_progress_artifact(0.0, key=f"{recipe.name}-progress"))
 
     def step(self) -> None:
         self._done += 1
@@ -62,8 +61,10 @@ class Progress:
 
     def _tell(self, percent: float) -> None:
         self._told_s = time.monotonic()
-        if self._artifact is not None:
-            with suppress(*_SERVER_TROUBLE):
+        with suppress(*_SERVER_TROUBLE):  # it is not the run
+            if self._artifact is None:
+                self._artifact = cast("UUID", create_progress_artifact(percent, key=self._key))
+            else:
                 update_progress_artifact(self._artifact, progress=percent)
 
 
@@ -95,7 +96,9 @@ def publish(run: Run, recipe: Recipe, progress: Progress) -> None:
 def _answers() -> bool:
     """Asked once: Prefect's client would wait half a minute for each thing that it cannot tell a dead server."""
     try:
-        return httpx.get(f"{PREFECT_API_URL.value()}/health", timeout=_PATIENCE_S).is_success
+        url = f"{PREFECT_API_URL.value()}/health"
+        # For plain HTTP, reading the system's certificates would take longer than asking.
+        return httpx.get(url, timeout=_PATIENCE_S, verify=url.startswith("https:")).is_success
     except (httpx.HTTPError, httpx.InvalidURL):
         return False
 

@@ -21,6 +21,7 @@ class Dataflow:
         alone = [names_of(cell) for cell in cells]
         imported = {name for cell in alone for name in cell.imports}
         self._order = [cell.name for cell in cells]
+        self._places = {name: place for place, name in enumerate(self._order)}
         self._cells: Mapping[str, CellNames] = {cell.name: names_of(cell, imported) for cell in cells}
 
     def names(self, cell: str) -> CellNames:
@@ -30,21 +31,24 @@ class Dataflow:
         return self._cells[cell]
 
     def needs(self, cell: str) -> tuple[str, ...]:
-        """The earlier cells whose variables or module state this one may use, in order."""
-        earlier = self._earlier(cell)
-        found: list[str] = []
-        waiting = [self.names(cell)]
-        is_first = True
+        """The earlier cells whose variables or module state this one may use, in order.
+
+        Each name is followed once, so it takes no longer than there are cells and names.
+        """
+        here = self.names(cell)
+        place = self._places[cell]
+        found = {name for name in self._needed_by_all if self._places[name] < place}
+        if any(self._cells[name].touches_everything for name in (*found, cell)):
+            return tuple(self._order[:place])
+        followed: set[str] = set()
+        waiting = set(here.uses).union(*(self._asks(name) for name in found))
         while waiting:
-            one = waiting.pop()
-            names = one.uses if is_first else one.uses | (self._shared(one) & self._variables)
-            is_first = False
-            for other in earlier:
-                if other.name not in found and (
-                    one.touches_everything or other.touches_everything or self._gives(other, names)
-                ):
-                    found.append(other.name)
-                    waiting.append(other)
+            name = waiting.pop()
+            followed.add(name)
+            for giver in self._givers.get(name, ()):
+                if giver not in found and self._places[giver] < place:
+                    found.add(giver)
+                    waiting |= self._asks(giver) - followed
         return self._in_order(found)
 
     def replay(self, cell: str, live: Collection[str]) -> tuple[str, ...]:
@@ -53,15 +57,14 @@ class Dataflow:
         Cells that share variables are replayed together or not at all: running one of them twice, or out of its
         order, would change what the others find.
         """
-        return self._in_order(
-            name for group in self._groups(self.needs(cell)) if not group <= set(live) for name in group
-        )
+        needs, there = self.needs(cell), set(live)
+        if there.issuperset(needs):
+            return ()
+        return self._in_order(name for group in self._groups(needs) if not group <= there for name in group)
 
     def run_reads(self, cell: str) -> RunReads:
         """What of the run a cell reads, itself or through the code of the cells it needs."""
-        several = [self.names(name) for name in (*self.needs(cell), cell)]
-        imports = {name: origin for one in self._cells.values() for name, origin in one.imports.items()}
-        return RunReads.together(reads_of_run(one, imports) for one in several)
+        return RunReads.together(self._own_run_reads[name] for name in (*self.needs(cell), cell))
 
     def undefined(self, cell: str) -> tuple[str, ...]:
         """Names that a cell uses and that neither an earlier cell nor itself nor Python defines."""
@@ -72,44 +75,74 @@ class Dataflow:
 
     def defined_later(self, cell: str, name: str) -> str | None:
         """The later cell that defines a name, when only a later one does."""
-        later = self._order[self._order.index(cell) + 1 :]
+        later = self._order[self._places[cell] + 1 :]
         return next(
             (other for other in later if name in {*self.names(other).defines, *self.names(other).imports}), None
         )
 
     def _earlier(self, cell: str) -> list[CellNames]:
         self.names(cell)
-        return [self._cells[name] for name in self._order[: self._order.index(cell)]]
+        return [self._cells[name] for name in self._order[: self._places[cell]]]
 
     def _in_order(self, names: Iterable[str]) -> tuple[str, ...]:
-        return tuple(sorted(set(names), key=self._order.index))
+        return tuple(sorted(set(names), key=self._places.__getitem__))
 
-    def _gives(self, giver: CellNames, names: Collection[str]) -> bool:
-        if giver.changes_modules:
-            return True
-        if not self._pure_imports.isdisjoint(set(giver.imports).intersection(names)):
-            return True
-        return not (self._shared(giver) & self._variables).isdisjoint(names)
+    def _asks(self, cell: str) -> frozenset[str]:
+        """The names through which a cell that is needed needs others."""
+        return self._cells[cell].uses | (self._shared(self._cells[cell]) & self._variables)
 
     def _groups(self, names: Sequence[str]) -> list[set[str]]:
-        """Cells that must be replayed together."""
+        """Cells that must be replayed together: those that share a variable, and all with one that could share any."""
+        if any(name in self._needed_by_all for name in names):
+            return [set(names)]
         groups: list[set[str]] = []
-        for name in names:
-            joined = [group for group in groups if any(self._are_tied(name, other) for other in group)]
-            groups = [group for group in groups if group not in joined]
-            groups.append({name}.union(*joined))
+        left, seen = set(names), set[str]()
+        for first in names:
+            if first not in left:
+                continue
+            group, waiting = set[str](), {first}
+            while waiting:
+                one = waiting.pop()
+                group.add(one)
+                shared = (self._shared(self._cells[one]) & self._variables) - seen
+                seen |= shared
+                waiting |= {other for name in shared for other in self._sharers[name] if other in left} - group
+            left -= group
+            groups.append(group)
         return groups
-
-    def _are_tied(self, first: str, second: str) -> bool:
-        one, other = self._cells[first], self._cells[second]
-        if any(cell.touches_everything or cell.changes_modules for cell in (one, other)):
-            return True
-        return not (self._shared(one) & self._shared(other)).isdisjoint(self._variables)
 
     @staticmethod
     def _shared(cell: CellNames) -> frozenset[str]:
         """Every name by which it could share something with another cell."""
         return cell.mentions | cell.imports.keys()
+
+    @cached_property
+    def _needed_by_all(self) -> frozenset[str]:
+        """The cells that every later cell needs."""
+        return frozenset(n for n, cell in self._cells.items() if cell.touches_everything or cell.changes_modules)
+
+    @cached_property
+    def _sharers(self) -> Mapping[str, Sequence[str]]:
+        """The cells that could share each variable."""
+        found: dict[str, list[str]] = {}
+        for cell in self._cells.values():
+            for name in self._shared(cell) & self._variables:
+                found.setdefault(name, []).append(cell.name)
+        return found
+
+    @cached_property
+    def _givers(self) -> Mapping[str, Sequence[str]]:
+        """The cells that are needed for each name: who shares the variable, or who imports it."""
+        found = {name: list(cells) for name, cells in self._sharers.items()}
+        for cell in self._cells.values():
+            for name in self._pure_imports & cell.imports.keys():
+                found.setdefault(name, []).append(cell.name)
+        return found
+
+    @cached_property
+    def _own_run_reads(self) -> Mapping[str, RunReads]:
+        imports = {name: origin for one in self._cells.values() for name, origin in one.imports.items()}
+        return {name: reads_of_run(one, imports) for name, one in self._cells.items()}
 
     @cached_property
     def _pure_imports(self) -> frozenset[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from run_record import Frozen, Sha256
-from run_record.durable import locked, replace_file
+from run_record.durable import locked
 from tasks.read_set import Files, ReadSet
 
 _MOST = 40
@@ -40,14 +40,15 @@ class Manifests:
         """Remember a way the files were; the one that was seen longest ago is forgotten when there are many."""
         with self._locked(basis):
             others = tuple(each for each in self._read(basis) if (each.key, each.reads) != (entry.key, entry.reads))
-            page = _Page(entries=(entry, *others)[:_MOST])
-            replace_file(self._path(basis), page.model_dump_json().encode())
+            self._write(basis, (entry, *others)[:_MOST])
 
     def forget(self, basis: Sha256, key: Sha256) -> None:
         """No entry leads to that key any more."""
         with self._locked(basis):
-            page = _Page(entries=tuple(each for each in self._read(basis) if each.key != key))
-            replace_file(self._path(basis), page.model_dump_json().encode())
+            known = self._read(basis)
+            left = tuple(each for each in known if each.key != key)
+            if left != known:
+                self._write(basis, left)
 
     def _read(self, basis: Sha256) -> tuple[Entry, ...]:
         """A manifest that cannot be read knows nothing: then the step is run."""
@@ -55,6 +56,13 @@ class Manifests:
             return _Page.model_validate_json(self._path(basis).read_bytes()).entries
         except (FileNotFoundError, ValidationError):
             return ()
+
+    def _write(self, basis: Sha256, entries: tuple[Entry, ...]) -> None:
+        """Without waiting for the disk, as Prefect keeps the results: after a power cut, a step may be run again."""
+        path = self._path(basis)
+        temporary = path.with_suffix(".new")
+        temporary.write_text(_Page(entries=entries).model_dump_json())
+        temporary.rename(path)
 
     @contextmanager
     def _locked(self, basis: Sha256) -> Generator[None]:
