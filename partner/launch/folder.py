@@ -70,7 +70,7 @@ class ServerFolder:
     def read_record(self) -> ServerRecord | None:
         try:
             return ServerRecord.model_validate_json(self._record.read_bytes())
-        except (FileNotFoundError, ValidationError):
+        except (OSError, ValidationError):  # also where the home is no folder
             return None
 
     def write_record(self, record: ServerRecord) -> None:
