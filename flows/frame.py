@@ -15,6 +15,7 @@ from recipes.notebook import executed
 from recipes.prelude import prelude
 from recipes.recipe import RecipeCell
 from run_record import RunId
+from sandbox import Cell
 from tasks.browser_search import browser_search
 from tasks.call import Patience, StepTask, call, call_all
 from tasks.errors import StepFailed
@@ -29,7 +30,7 @@ from three_tools.policy import AgentDescriptor, Context
 from three_tools.run import Run, open_run
 
 _GRACE_S = 60.0
-"""How much longer than its cell a task may take before Prefect ends it: replaying and recording take time too."""
+"""How much longer than its cells a task may take before Prefect ends it: recording takes time too."""
 
 
 class Frame:
@@ -93,7 +94,9 @@ class Frame:
     def _run_cell(self, cell: RecipeCell) -> None:
         environment = self._work.run.backend.digest
         step = steps.cell(self._request, cell, self._dataflow, self._work.keys, environment)
-        self._do(sandbox_exec, step, Patience(cell.retries, cell.retry_delay_s, cell.timeout_s + _GRACE_S))
+        replays_s = sum(each.timeout_s for each in self._recipe.cells if each.name in self._dataflow.needs(cell.name))
+        patience = Patience(cell.retries, cell.retry_delay_s, cell.timeout_s + replays_s + _GRACE_S)
+        self._do(sandbox_exec, step, patience)
 
     def _save_notebook(self) -> None:
         shown = self._work.outputs
@@ -138,4 +141,5 @@ def _cache(run: Run, request: Request, shop: Workshop) -> StepCache:
 
 def _kernel(run: Run, request: Request, dataflow: Dataflow) -> Kernel:
     told = prelude(request.parameters, request.objective, request.as_of, request.seed, request.inputs())
-    return Kernel(run, dataflow, {cell.name: cell.source for cell in request.recipe.cells}, told)
+    cells = {each.name: Cell(code=each.source, timeout_s=each.timeout_s) for each in request.recipe.cells}
+    return Kernel(run, dataflow, cells, told)

@@ -7,7 +7,7 @@ from prefect import Flow
 from prefect.client.schemas.objects import FlowRun, State
 
 from flows.workshop import Workshop, workshop
-from run_record import RunId, RunRecordError, RunState, read_journal
+from run_record import RunId, RunRecordError, RunState, lease, read_journal
 from run_record.errors import RunIsBusy
 from run_record.ids import is_run_id
 from sandbox import SandboxError
@@ -36,6 +36,8 @@ def _release_one(shop: Workshop, equipment: Equipment, run_id: RunId) -> None:
     with suppress(RunIsBusy, RunRecordError):
         if not RunState(read_journal(shop.home.folder(run_id)).entries).opened.recipe:
             return
+        with lease(shop.home.folder(run_id), "the sweeper"):
+            pass  # nobody runs it: opening the record of a run that is at work would look like a cell's reading
         caller = Context(PERSON, user_id=shop.author)
         with join_run(shop.home, equipment, run_id, caller, as_runner="the sweeper"):  # what was lost is recorded
             equipment.backend().close_session(run_id)

@@ -1,6 +1,6 @@
 """One run's record, kept together: files, objects, journal, and CEL.md."""
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -13,7 +13,7 @@ from run_record.cel.cel_file import CEL, CelFile
 from run_record.cel.cel_text import CelText, Edit
 from run_record.changes import ChangeDetector, Sighting, changes
 from run_record.clock import Clock
-from run_record.errors import CallerError, NotFound, RunIsClosed, StepsPending
+from run_record.errors import CallerError, NotFound, RunIsClosed, RunRecordError, StepsPending
 from run_record.facts import AttemptStarted, EndState, Fact, NoteAdded, RunClosed, StepDone, StepEvaluated
 from run_record.incoming import Incoming
 from run_record.journal import THE_RECORD, HeldJournal, Journal
@@ -103,24 +103,38 @@ class RunRecord:
     def restore(self, artifacts: Iterable[Artifact], removed: Iterable[str] = ()) -> Sighting:
         """Bring files back as the object store has them, and take away others: a sighting of just these paths.
 
-        DamagedRecord if an object is missing or is not what it was; what is left of the files is then found by a look.
+        DamagedRecord if an object is missing or is not what it was; then the files are as the record has them.
         """
         self.require_open()
         kept, gone = {artifact.path: artifact for artifact in artifacts}, frozenset(removed)
-        for artifact in kept.values():
-            self.workspace.restore(artifact, self._objects)
-        for path in gone:
-            with suppress(NotFound):
-                self.workspace.delete(path)
+        try:
+            for artifact in kept.values():
+                self.workspace.restore(artifact, self._objects)
+            for path in gone:
+                with suppress(NotFound):
+                    self.workspace.delete(path)
+        except RunRecordError:
+            self.bring_to(self.files())
+            raise
         news = {path: each for path, each in kept.items() if self._recorded(path) != each}
         return Sighting(len(self.state.steps), gone | kept.keys(), set(kept), news, {})
 
-    def put_back(self, seen: Sighting) -> None:
-        """Undo what a sighting found that the record does not have."""
-        found = changes(seen, self.state)
-        paths = [*(each.path for each in found.artifacts), *found.removed]
-        recorded = [each for path in paths if (each := self._recorded(path))]
-        self.restore(recorded, set(paths) - {each.path for each in recorded})
+    def files(self, after_step: int | None = None) -> dict[str, Artifact]:
+        """The files as the record has them, now or as they were after a step."""
+        number = len(self.state.steps) if after_step is None else after_step
+        return {path: file.artifact for path, file in self.state.files_after(number).items()}
+
+    def bring_to(self, files: Mapping[str, Artifact]) -> None:
+        """Have the workspace hold these files and no others; what lay there is in the object store."""
+        seen = self.look()
+        recorded = self.files()
+        now = {path: seen.changed.get(path) or recorded.get(path) for path in seen.present}
+        for path, artifact in files.items():
+            if now.get(path) != artifact:
+                self.workspace.restore(artifact, self._objects)
+        for path in now.keys() - files.keys() - {CEL}:
+            with suppress(CallerError):  # gone since, or never a plain file
+                self.workspace.delete(path)
 
     def _recorded(self, path: str) -> Artifact | None:
         file = self.state.files.get(path)

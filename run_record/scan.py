@@ -80,3 +80,24 @@ def _look_into(fd: int, folder: str, found: Scan) -> list[str]:
             else:
                 found.skipped[path] = f"it is {reason}"
     return deeper
+
+
+def empty_folders(root: int) -> frozenset[str]:
+    """The folders beneath a directory that hold nothing at all, following no link."""
+    found: set[str] = set()
+    pending = [""]
+    while pending:
+        folder = pending.pop()
+        try:
+            fd = open_folder(root, folder)
+        except CallerError:
+            continue  # removed since, or not ours to look into
+        try:
+            with os.scandir(fd) as entries:
+                inside = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        finally:
+            os.close(fd)
+        if folder and not inside:
+            found.add(folder)
+        pending += [f"{folder}/{name}" if folder else name for name, is_folder in inside if is_folder]
+    return frozenset(found)

@@ -15,7 +15,7 @@ from run_record.hashed_copy import Stream, write_hashed
 from run_record.incoming import Incoming
 from run_record.object_store import ObjectStore
 from run_record.plain_text import printable
-from run_record.scan import Scan, Signature, scan
+from run_record.scan import Scan, Signature, empty_folders, scan
 
 
 class Workspace:
@@ -86,6 +86,17 @@ class Workspace:
             finally:
                 os.close(parent)
             self._drop_empty_folders(root, folder)
+
+    def make_folder(self, path: str) -> None:
+        """Have a folder there, and those above it."""
+        self._check_ours(path)
+        with self._open_root() as root:
+            os.close(open_folder(root, path, create=True))
+
+    def empty_folders(self) -> frozenset[str]:
+        """The folders that hold nothing: the only ones that no file's path names."""
+        with self._open_root() as root:
+            return empty_folders(root)
 
     def _drop_empty_folders(self, root: int, folder: str) -> None:
         with suppress(OSError, CallerError):  # not empty, or swapped meanwhile: it stays, and so do those above it

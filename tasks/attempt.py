@@ -2,15 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from run_record import Artifact, Sha256
-from run_record.changes import changes
+from run_record.changes import Changes, changes
 from tasks.kept_step import KeptStep
 from tasks.kernel import Kernel
-from tasks.read_set import NOTHING, Files, observed
+from tasks.read_set import NOTHING, Files, ReadSet, empty_folders, observed, snapshot
 from tasks.step import Step
 from three_tools.after_call import Ask
 from three_tools.contracts import FileOut, SandboxExecResult
@@ -34,9 +34,10 @@ class Attempt:
 
 
 def files_of(run: Run) -> Files:
-    """The run's files as the record has them."""
+    """The run's files as the record has them, and its folders as they are."""
     run.record.catch_up()
-    return {path: file.artifact.sha256 for path, file in run.record.state.files.copy().items()}
+    files = {path: file.artifact.sha256 for path, file in run.record.state.files.copy().items()}
+    return snapshot(files, run.workspace.empty_folders())
 
 
 def try_once(run: Run, kernel: Kernel, step: Step, key: Sha256 | None) -> Attempt:
@@ -47,7 +48,7 @@ def try_once(run: Run, kernel: Kernel, step: Step, key: Sha256 | None) -> Attemp
     try:
         outcome = _execute(run, kernel, step, ask, report)
         _remark(step, ask, outcome.report)
-        return Attempt(outcome, ask, _kept(run, step, key or NO_KEY, outcome, before) if outcome.ok else None)
+        return Attempt(outcome, ask, _keep(run, step, key or NO_KEY, outcome, before) if outcome.ok else None)
     except BaseException as error:
         is_late = isinstance(error, asyncio.CancelledError)  # Prefect's time limit stops what runs in the main thread
         why = TimeoutError("it took longer than its task may") if is_late else error
@@ -78,29 +79,46 @@ def _is_declared(path: str, step: Step) -> bool:
     return any(fnmatchcase(path, pattern) for pattern in step.reads)
 
 
-def _kept(run: Run, step: Step, key: Sha256, outcome: Outcome, before: Files) -> KeptStep:
+def _keep(run: Run, step: Step, key: Sha256, outcome: Outcome, before: Files) -> KeptStep:
     report, result = outcome.report, outcome.result
     seen = report.seen = report.seen or run.record.look(report.paths or ())
     found = changes(seen, run.record.state)
     # Beside a cell others may have put files there; those are not its own.
     own = _as_artifacts(result.files_out) if isinstance(result, SandboxExecResult) else found.artifacts
     deleted = report.touched.deleted if report.touched else ()
+    removed = tuple(path for path in found.removed if path in deleted)
+    after = _after(before, own, removed, run.workspace.empty_folders())
     kept = KeptStep(
         key=key,
         run_id=run.run_id,
+        basis=step.basis,
         tool=outcome.tool,
         name=step.name,
         seconds=outcome.seconds,
         result=outcome.as_json(),
         artifacts=own,
-        removed=tuple(path for path in found.removed if path in deleted),
+        removed=removed,
+        folders=tuple(sorted(empty_folders(after) - empty_folders(before))),
         outputs=report.outputs,
         stderr=report.stderr,
         results=report.results,
         citations=report.citations,
-        reads=observed(report.touched, report.source, before) if report.touched else NOTHING,
+        reads=_reads(report, found, before, after),
     )
     return kept.sealed()
+
+
+def _reads(report: Report, found: Changes, before: Files, after: Files) -> ReadSet | None:
+    """What the step depended on; None as well for a cell that leaves what is not kept, such as a link."""
+    if report.touched is None:
+        return NOTHING
+    has_removed_folder = any(f"{folder}/" not in after for folder in empty_folders(before))
+    return None if found.skipped or has_removed_folder else observed(report.touched, report.source, before, after)
+
+
+def _after(before: Files, own: Sequence[Artifact], removed: Sequence[str], empty: Iterable[str]) -> Files:
+    files = {path: sha256 for path, sha256 in before.items() if not path.endswith("/") and path not in removed}
+    return snapshot({**files, **{artifact.path: artifact.sha256 for artifact in own}}, empty)
 
 
 def _as_artifacts(files: Sequence[FileOut]) -> tuple[Artifact, ...]:

@@ -52,10 +52,13 @@ def call_all(work: Work, task: StepTask, steps: Sequence[Step], patience: Patien
     for future in futures:
         future.wait()
         states.append(future.state)
-    settled = [_settled(work, ready, step) for step in steps]
-    for state in states:
-        if state.is_failed() or state.is_crashed():
-            state.result()  # raises
+    failures = [(step, state) for step, state in zip(steps, states, strict=True) if not state.is_completed()]
+    lost = [step for step, _ in failures if not work.has_ended(step)]
+    for step in lost:  # they failed outside of our code: there is nothing to say of them
+        work.give_up_on(step)
+    settled = [_settled(work, ready, step) for step in steps if step not in lost]
+    for _, state in failures:
+        state.result()  # raises
     return settled
 
 

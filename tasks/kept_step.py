@@ -19,12 +19,14 @@ class KeptStep(Frozen):
     format: Literal[1] = Field(default=1, description="The version of this format.")
     key: Sha256 = Field(description="The key it is kept under.")
     run_id: RunId = Field(description="The run that did it.")
+    basis: Sha256 | None = Field(description="The basis of the step.")
     tool: str = Field(description="The tool's canonical name.")
     name: str = Field(description="What the recipe calls it.")
     seconds: float = Field(description="How long it took.")
     result: dict[str, JsonValue] = Field(description="What the tool answered.")
     artifacts: tuple[Artifact, ...] = Field(description="The files it made or changed.")
     removed: tuple[str, ...] = Field(default=(), description="The files it took away.")
+    folders: tuple[str, ...] = Field(default=(), description="The folders it made and left empty.")
     outputs: tuple[dict[str, JsonValue], ...] = Field(
         default=(), description="What a cell showed, in nbformat's shape."
     )
@@ -41,14 +43,9 @@ class KeptStep(Frozen):
         """The sha256 of everything in it but its seal."""
         return digest(self.model_dump(mode="json", exclude={"seal"}))
 
-    @property
-    def own(self) -> Files:
-        """Its files as it left them."""
-        return {artifact.path: artifact.sha256 for artifact in self.artifacts}
 
-
-def unsealed(stored: object, key: Sha256) -> KeptStep:
-    """A kept step as it was; KeptIsDamaged if it is another's, or is not what was kept."""
+def unsealed(stored: object, key: Sha256, basis: Sha256 | None, files: Files) -> KeptStep:
+    """A kept step as it was; KeptIsDamaged if it is not, or was made by another step or of other files."""
     try:
         kept = KeptStep.model_validate_json(stored if isinstance(stored, str) else "")
     except ValidationError:
@@ -57,4 +54,8 @@ def unsealed(stored: object, key: Sha256) -> KeptStep:
         raise KeptIsDamaged(f"what the cache keeps under {key[:12]} was kept under {kept.key[:12]}")
     if kept.seal != kept.digest():
         raise KeptIsDamaged(f"what the cache keeps under {key[:12]} was changed: its sha256 is another")
+    if kept.basis != basis:
+        raise KeptIsDamaged(f"what the cache keeps under {key[:12]} is of another step, '{kept.name}'")
+    if kept.reads is None or not kept.reads.holds(files):
+        raise KeptIsDamaged(f"what the cache keeps under {key[:12]} was made of other files than this run has")
     return kept

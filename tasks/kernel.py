@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
+from run_record import Artifact
 from sandbox import Cell
 from tasks.errors import StepFailed
 from three_tools.outcome import Outcome, Refusal
@@ -23,13 +24,14 @@ class Kernel:
     """Runs a recipe's cells in the run's session, each with the variables it needs.
 
     A cell whose result was kept left no variables, and a session may be lost: what a later cell needs is then run
-    again first. Files are put back as the record has them; such a replay is part of that cell's step.
+    again first, with the files as they were before it; then they are put back as the record has them. Such a replay
+    is part of the step of the cell that needs it.
     """
 
-    def __init__(self, run: Run, plan: Plan, sources: Mapping[str, str], prelude: str) -> None:
+    def __init__(self, run: Run, plan: Plan, cells: Mapping[str, Cell], prelude: str) -> None:
         self._run = run
         self._plan = plan
-        self._sources = sources
+        self._cells = cells
         self._prelude = prelude
         self._number: int | None = None
         self._live: list[str] = []
@@ -61,19 +63,25 @@ class Kernel:
         if number != self._number:
             self._number, self._live = number, []
             session.only_in = number
-            self._replay("the run's parameters", self._prelude)
+            self._replay("the run's parameters", Cell(code=self._prelude))
         again = self._plan.replay(name, self._live)
         for each in again:
             session.cell_seed = self._seed(each)
-            self._replay(f"'{each}'", self._sources[each])
+            self._run.record.bring_to(self._files_before(each))
+            self._replay(f"'{each}'", self._cells[each])
             self._live = [cell for cell in self._live if cell != each] + [each]
         if again:
-            self._run.record.put_back(self._run.record.look())
+            self._run.record.bring_to(self._run.record.files())
         session.cell_seed = self._seed(name)
         return again
 
-    def _replay(self, what: str, code: str) -> None:
-        result = self._run.session.run(Cell(code=code), Report(), None)
+    def _files_before(self, cell: str) -> dict[str, Artifact]:
+        steps = [step.done for step in self._run.record.state.steps.values()]
+        number = next((done.step for done in reversed(steps) if done.name == cell and done.ok), len(steps) + 1)
+        return self._run.record.files(number - 1)
+
+    def _replay(self, what: str, cell: Cell) -> None:
+        result = self._run.session.run(cell, Report(), None)
         if not result.ok:
             why = f"{result.error.ename}: {result.error.evalue}" if result.error else result.detail
             raise StepFailed(

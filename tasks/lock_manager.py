@@ -7,6 +7,8 @@ import threading
 import time
 from pathlib import Path
 
+from tasks.plain_file import open_lock
+
 _FIRST_PAUSE_S = 0.002
 _LONGEST_PAUSE_S = 0.1
 
@@ -70,9 +72,8 @@ class FlockLockManager:
         return self.wait_for_lock(key, timeout)
 
     def _open(self, key: str) -> int:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         name = hashlib.sha256(key.encode()).hexdigest()[:32]  # whatever is in a key, no two share a file
-        return os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return open_lock(self._folder / name)
 
 
 def _wait(fd: int, timeout_s: float | None) -> bool:

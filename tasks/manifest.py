@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError
 
 from run_record import Frozen, Sha256
 from run_record.durable import locked
+from tasks.plain_file import open_lock, read_plain, remove
 from tasks.read_set import Files, ReadSet
 
 _MOST = 40
@@ -17,9 +18,8 @@ _MOST = 40
 class Entry(Frozen):
     """One way the run's files were, and what came of it."""
 
-    key: Sha256 = Field(description="The key its result is kept under.")
+    key: Sha256 = Field(description="The key its result is kept under.", pattern="^[0-9a-f]{64}$")
     reads: ReadSet = Field(description="What the step found.")
-    own: dict[str, Sha256] = Field(description="The files it made, which may lie there already.")
 
 
 class _Page(Frozen):
@@ -34,7 +34,7 @@ class Manifests:
 
     def find(self, basis: Sha256, files: Files) -> Sha256 | None:
         """The key of a result that was had when the files were, as far as they count, as they are now."""
-        return next((entry.key for entry in self._read(basis) if entry.reads.holds(files, entry.own)), None)
+        return next((entry.key for entry in self._read(basis) if entry.reads.holds(files)), None)
 
     def add(self, basis: Sha256, entry: Entry) -> None:
         """Remember a way the files were; the one that was seen longest ago is forgotten when there are many."""
@@ -53,22 +53,21 @@ class Manifests:
     def _read(self, basis: Sha256) -> tuple[Entry, ...]:
         """A manifest that cannot be read knows nothing: then the step is run."""
         try:
-            return _Page.model_validate_json(self._path(basis).read_bytes()).entries
-        except (FileNotFoundError, ValidationError):
+            return _Page.model_validate_json(read_plain(self._path(basis))).entries
+        except (OSError, ValidationError):
             return ()
 
     def _write(self, basis: Sha256, entries: tuple[Entry, ...]) -> None:
         """Without waiting for the disk, as Prefect keeps the results: after a power cut, a step may be run again."""
         path = self._path(basis)
         temporary = path.with_suffix(".new")
+        remove(temporary)
         temporary.write_text(_Page(entries=entries).model_dump_json())
         temporary.rename(path)
 
     @contextmanager
     def _locked(self, basis: Sha256) -> Generator[None]:
-        path = self._path(basis)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fd = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = open_lock(self._path(basis).with_suffix(".lock"))
         try:
             with locked(fd):
                 yield

@@ -11,6 +11,7 @@ from run_record import Sha256
 from tasks.errors import KeptIsDamaged
 from tasks.kept_step import KeptStep, unsealed
 from tasks.manifest import Entry, Manifests
+from tasks.plain_file import read_plain, remove
 from tasks.read_set import Files
 from tasks.step import Step, digest
 
@@ -51,7 +52,7 @@ class StepCache:
             self.forget(step, key)
             return key
         try:
-            self._check(key)
+            self._check(key, step.basis, files)
         except KeptIsDamaged as error:
             self.drop(step, key, error)
         return key
@@ -64,11 +65,11 @@ class StepCache:
     def learn(self, step: Step, kept: KeptStep) -> None:
         """Have later runs find this result, whatever other files they have."""
         if step.basis is not None and kept.reads is not None:
-            self._manifests.add(step.basis, Entry(key=kept.key, reads=kept.reads, own=dict(kept.own)))
+            self._manifests.add(step.basis, Entry(key=kept.key, reads=kept.reads))
 
     def forget(self, step: Step, key: Sha256) -> None:
         """Keep nothing under this key any more."""
-        (self.results / key).unlink(missing_ok=True)
+        remove(self.results / key)
         if step.basis is not None:
             self._manifests.forget(step.basis, key)
 
@@ -77,10 +78,10 @@ class StepCache:
         self._note(f"{error.problem}; '{step.name}' is run again")
         self.forget(step, key)
 
-    def _check(self, key: Sha256) -> None:
+    def _check(self, key: Sha256, basis: Sha256, files: Files) -> None:
         """Look at what Prefect would read, before it does: it would do what the file tells it to."""
         try:
-            record = _Record.model_validate_json((self.results / key).read_bytes())
+            record = _Record.model_validate_json(read_plain(self.results / key))
         except FileNotFoundError:
             return
         except (OSError, ValidationError):
@@ -88,6 +89,6 @@ class StepCache:
         if record.metadata.get("serializer") != _SERIALIZER:
             raise KeptIsDamaged(f"what the cache keeps under {key[:12]} names another serializer")
         try:
-            unsealed(json.loads(record.result), key)
+            unsealed(json.loads(record.result), key, basis, files)
         except ValueError:
             raise KeptIsDamaged(f"what the cache keeps under {key[:12]} cannot be read") from None

@@ -10,15 +10,16 @@ from typing import Any
 from prefect.client.schemas.objects import State
 from pydantic import JsonValue
 
-from run_record import RunId, Sha256
+from run_record import RunId, Sha256, StepDone
 from tasks.attempt import NO_KEY, Attempt, files_of, try_once
 from tasks.errors import KeptIsDamaged, NotRecorded, StepFailed
 from tasks.kept_step import KeptStep
 from tasks.kernel import Kernel
-from tasks.step import Step
+from tasks.step import Step, digest
 from tasks.step_cache import StepCache
 from tasks.taking_over import take_over
-from three_tools.after_call import Recorded
+from three_tools.after_call import Ask, Recorded
+from three_tools.outcome import Outcome
 from three_tools.run import Run
 
 OnStep = Callable[[Step, Recorded], None]
@@ -47,6 +48,8 @@ class Work:
         self._order: deque[str] = deque()
         self._steps: dict[str, Step] = {}
         self._failed: dict[str, Recorded] = {}
+        self._done: dict[tuple[str, int], StepDone | None] = {}
+        """What stands in the record: a step that could not be judged is not recorded a second time."""
         self._endings: dict[str, Callable[[], Recorded]] = {}
         self._recorded: dict[str, Recorded] = {}
 
@@ -86,6 +89,10 @@ class Work:
             raise NotRecorded(f"step '{step.name}' has ended and has no verdict", "see the log of this flow run")
         return recorded
 
+    def has_ended(self, step: Step) -> bool:
+        """Whether there is anything to say of it."""
+        return step.name in self._endings or step.name in self._recorded
+
     def give_up_on(self, step: Step) -> None:
         """Nobody will end this step any more: those after it need not wait for it."""
         with self._lock:
@@ -100,7 +107,7 @@ class Work:
 
     def _failure(self, step: Step, tried: Attempt) -> StepFailed:
         outcome = tried.outcome
-        recorded = self._failed[step.name] = self.run.record_outcome(outcome, tried.ask)
+        recorded = self._failed[step.name] = self._record_and_judge(outcome, tried.ask)
         self.outputs[step.name] = outcome.report.outputs
         if step.tool == "sandbox.exec":
             self._kernel.distrust()
@@ -123,15 +130,22 @@ class Work:
 
     def _record(self, step: Step, tried: Attempt) -> Recorded:
         """What the Evaluator does not pass is kept for nobody, nor is what a cell made of who knows what."""
-        recorded = self.run.record_outcome(tried.outcome, tried.ask)
+        recorded = self._record_and_judge(tried.outcome, tried.ask)
         if tried.kept is not None:
             self.outputs[step.name] = tried.kept.outputs
-            has_passed = recorded.evaluation is not None and recorded.evaluation.verdict == "PASS"
-            if has_passed and tried.kept.reads is not None:
+            if tried.kept.reads is None:  # nor can what is made of its variables be kept
+                self.keys[step.name] = digest({"run": self.run.run_id, "step": step.name})
+            if tried.kept.reads is not None and _has_passed(recorded):
                 self.cache.learn(step, tried.kept)
             else:
                 self.cache.forget(step, tried.kept.key)
         return recorded
+
+    def _record_and_judge(self, outcome: Outcome, ask: Ask) -> Recorded:
+        which = ask.name, ask.attempt
+        if which not in self._done:
+            self._done[which] = self.run.record_call(outcome, ask)
+        return self.run.judge(outcome, self._done[which])
 
     def _tell(self, step: Step, recorded: Recorded) -> None:
         try:
@@ -140,9 +154,17 @@ class Work:
             _log.exception("nobody could be told of step '%s'", step.name)
 
     def _take_over(self, step: Step, stored: object) -> Recorded:
-        kept, recorded = take_over(self.run, step, self.keys[step.name] or NO_KEY, stored)
+        key = self.keys[step.name] or NO_KEY
+        kept, outcome = take_over(self.run, step, key, stored)
+        recorded = self._record_and_judge(outcome, step.ask(cached=True))
         self.outputs[step.name] = kept.outputs
+        if not _has_passed(recorded):
+            self.cache.forget(step, key)
         return recorded
+
+
+def _has_passed(recorded: Recorded) -> bool:
+    return recorded.evaluation is not None and recorded.evaluation.verdict == "PASS"
 
 
 _at_work: dict[str, Work] = {}

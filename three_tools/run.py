@@ -149,7 +149,7 @@ class Run:
         except BaseException as error:
             self.record_broken(tool, error, ask, report, time.perf_counter() - started)
             raise
-        return self._judged(outcome, done)
+        return self.judge(outcome, done)
 
     def record_broken(self, tool: str, error: BaseException, ask: Ask, report: Report, seconds: float) -> None:
         """Record a call that did not come back, with what it had done; what went wrong first is what is raised."""
@@ -167,7 +167,15 @@ class Run:
 
     def record_outcome(self, outcome: Outcome, ask: Ask | None = None) -> Recorded:
         """The second half: files, objects, Step Block, evaluation."""
-        return self._judged(outcome, record_call(self.record, outcome, ask or Ask()))
+        return self.judge(outcome, self.record_call(outcome, ask or Ask()))
+
+    def record_call(self, outcome: Outcome, ask: Ask) -> StepDone | None:
+        """Of that half the first: it stands in the record, and has no verdict yet."""
+        return record_call(self.record, outcome, ask)
+
+    def judge(self, outcome: Outcome, done: StepDone | None) -> Recorded:
+        """The last of it, for a call that stands in the record."""
+        return Recorded(outcome, done, judge_step(self.record, self.evaluator, done) if done else None)
 
     def run_cell(self, cell: Cell, report: Report) -> CellResult:
         if not self._is_runner:
@@ -180,17 +188,21 @@ class Run:
 
     def recover(self) -> None:
         """Record attempts that never ended, and judge every step that has no verdict: whoever ran them is gone."""
+        self._record_lost_attempts()
+        for step in list(self.record.state.unjudged.values()):
+            judge_step(self.record, self.evaluator, step.done)
+
+    def _record_lost_attempts(self) -> None:
         for begun in list(self.record.state.begun.values()):
             lost = Refusal("failed", "the process that ran it ended before it did")
             report = Report(inputs={"attempt": begun.attempt}, cause="lost", has_begun=True)
             ask = Ask(name=begun.name, attempt=begun.attempt)
             record_call(self.record, Outcome(tool=begun.tool, ok=False, refusal=lost, report=report), ask)
-        for step in list(self.record.state.unjudged.values()):
-            judge_step(self.record, self.evaluator, step.done)
 
     def end(self, state: EndState, reason: str = "") -> None:
         """Close the run: session ended, what nobody recorded found, every step judged or marked, record closed."""
         self.close_session()
+        self._record_lost_attempts()
         self._record_leftovers()
         for number in list(self.record.state.pending):
             critique = "the run ended before it was judged"
@@ -213,9 +225,6 @@ class Run:
         self.session.require_not_cancelled()
         if needs:
             self.context().require(needs)
-
-    def _judged(self, outcome: Outcome, done: StepDone | None) -> Recorded:
-        return Recorded(outcome, done, judge_step(self.record, self.evaluator, done) if done else None)
 
     def _record_broken(self, broken: Outcome, ask: Ask) -> None:
         """Who interrupts does not wait for a judgement: it is made up for when the run is next opened."""

@@ -10,48 +10,65 @@ import os
 import re
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, cast
 
 _NAME = r"[\w@%+=,~ -][\w@%+=,.~ -]*"
 _A_PATH = re.compile(rf"(?:{_NAME}/)*{_NAME}(?:/|\.\w{{1,8}})")
+_OUR_OWN = re.compile(r"/proc/[^/]+/(?:task/\d+/)?(?:cwd|fd|root)\b")
 _MOST = 200
+_ELSEWHERE = frozenset({
+    "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.startfile", "os.system", "subprocess.Popen",
+})  # fmt: skip
+"""Whatever these start is not heard."""
 
 
 class Looks:
-    """The paths beneath the work directory that a cell looked for in vain, or looked at."""
+    """The paths beneath the work directory that a cell looked for in vain, or looked at.
+
+    What happens where none of this is heard (another program, another process, a folder's descriptor) makes it blind,
+    and it says so.
+    """
 
     def __init__(self, work: str) -> None:
         self._work = work
+        self._scratch = os.path.realpath(os.environ.get("TMPDIR", work))
         self._missed: set[str] = set()
         self._listed: set[str] = set()
         self._asked: set[str] = set()
         """There, and asked about: what the cell does may depend on that."""
         self._appended: set[str] = set()
         """What is added to depends on what was there, though it is not read."""
+        self._made: set[str] = set()
+        """What the cell made itself: asking about that afterwards tells nothing of what was there before."""
+        self._made_in_scratch: set[str] = set()
         self._is_on = False
+        self._is_blind = False
+        self._own = threading.local()
+        """Whether this thread is looking itself, which makes such calls too."""
         sys.addaudithook(self._hear)
-        for name in ("stat", "access"):
+        for name in ("stat", "lstat", "access", "readlink"):
             self._listen_to(name)
 
     def begin(self, tree: ast.AST | None) -> None:
-        self._missed.clear()
-        self._listed.clear()
-        self._asked.clear()
-        self._appended.clear()
+        for paths in (self._missed, self._listed, self._asked, self._appended, self._made, self._made_in_scratch):
+            paths.clear()
+        self._is_blind = False
         for text in _paths_in(tree) if tree else ():
             self._note(text)
         self._is_on = True
 
     def end(self) -> dict[str, list[str] | bool]:
         self._is_on = False
+        are_few = max(len(self._missed), len(self._listed), len(self._asked)) < _MOST
         return {
             "missed": sorted(self._missed),
             "listed": sorted(self._listed),
             "appended": sorted(self._appended),
             "asked": sorted(self._asked),
-            "asked_all": max(len(self._missed), len(self._listed), len(self._asked)) < _MOST,
+            "asked_all": are_few and not self._is_blind,
         }
 
     def _listen_to(self, name: str) -> None:
@@ -60,12 +77,11 @@ class Looks:
 
         @wraps(original)
         def ask(path: Any, *arguments: Any, **options: Any) -> Any:
-            if self._is_on and isinstance(path, str | bytes | os.PathLike) and options.get("dir_fd") is None:
-                self._is_on = False  # our own look makes such calls too
-                try:
+            if self._is_on and not getattr(self._own, "is_looking", False):
+                if options.get("dir_fd") is not None:
+                    self._is_blind = True
+                elif isinstance(path, str | bytes | os.PathLike):
                     self._note(os.fsdecode(cast("str", path)))
-                finally:
-                    self._is_on = True
             return original(path, *arguments, **options)
 
         setattr(os, name, ask)
@@ -78,33 +94,71 @@ class Looks:
             return
         if event == "open":
             path, _, flags = arguments
-            if isinstance(path, str) and isinstance(flags, int):
-                if not flags & os.O_CREAT:
-                    self._note(path)
-                elif flags & os.O_APPEND and (inside := self._inside(path)):
-                    self._appended.add(inside)
+            if isinstance(path, str | bytes) and isinstance(flags, int):
+                self._hear_open(os.fsdecode(path), flags)
         elif event in ("os.listdir", "os.scandir"):
             path = arguments[0] if arguments[0] is not None else "."
-            if isinstance(path, str) and len(self._listed) < _MOST and (inside := self._inside(path)):
+            if isinstance(path, int):
+                self._is_blind = True
+            elif isinstance(path, str) and len(self._listed) < _MOST and (inside := self._inside(path)):
                 self._listed.add(inside)
+        elif event == "os.mkdir":
+            self._note(os.fsdecode(cast("str", arguments[0])), is_made=True)
+        elif event == "sqlite3.connect":
+            self._note(str(arguments[0]).removeprefix("file:").partition("?")[0])
+        elif event in _ELSEWHERE:
+            self._is_blind = True
         elif event == "socket.__new__" and arguments[1] in (socket.AF_INET, socket.AF_INET6):
             raise PermissionError("cells have no network: bring data in as files")
 
-    def _note(self, path: str) -> None:
+    def _hear_open(self, path: str, flags: int) -> None:
+        real = os.path.abspath(path)
+        if real.startswith(f"{self._scratch}/"):
+            if flags & os.O_CREAT:
+                self._made_in_scratch.add(real)
+            elif real not in self._made_in_scratch:  # an earlier cell left it there, where no record sees it
+                self._is_blind = True
+        elif not flags & os.O_CREAT or flags & os.O_EXCL:
+            self._note(path, is_made=bool(flags & os.O_CREAT))
+        elif inside := self._inside(path):
+            if not self._is_there(path):
+                self._made.add(inside)
+            if flags & os.O_APPEND:
+                self._appended.add(inside)
+
+    def _note(self, path: str, *, is_made: bool = False) -> None:
         try:
-            inside = self._inside(path)
-        except ValueError:  # no path at all; whoever asked will hear it
-            return
-        if inside is None or inside == ".":
-            return
-        found = self._asked if os.path.lexists(path) else self._missed
-        if len(found) < _MOST:
-            found.add(inside)
+            inside, is_there = self._inside(path), self._is_there(path)
+        except ValueError:
+            return  # no path at all; whoever asked will hear it
+        if inside is not None and inside != ".":
+            found = self._asked if is_there else self._missed
+            if len(found) < _MOST and not self._is_its_own(inside):
+                found.add(inside)
+            if is_made and not is_there:
+                self._made.add(inside)
+        elif _OUR_OWN.match(path):  # perhaps the work directory by another name
+            self._is_blind = True
+
+    def _is_there(self, path: str) -> bool:
+        self._own.is_looking = True
+        try:
+            return os.path.lexists(path)
+        finally:
+            self._own.is_looking = False
+
+    def _is_its_own(self, inside: str) -> bool:
+        return any(each in self._made for each in (inside, *_folders_above(inside)))
 
     def _inside(self, path: str) -> str | None:
         """The path as seen from the work directory, if it is beneath it."""
         relative = os.path.relpath(path, self._work)  # from wherever the cell is
         return None if relative == ".." or relative.startswith("../") else relative
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    while path := os.path.dirname(path):
+        yield path
 
 
 def _paths_in(tree: ast.AST) -> Iterator[str]:

@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from run_record import Sha256
 from sandbox import Touched
 from tasks.manifest import Entry, Manifests
-from tasks.read_set import ReadSet, observed
+from tasks.read_set import Files, ReadSet, empty_folders, observed, snapshot
 
 A, B, C = (Sha256(letter * 64) for letter in "abc")
 PATHS = st.sampled_from(["a.csv", "b.csv", "deep/a.csv", "deep/b.csv"])
+NO_FILES: Files = {}
 FILES = st.dictionaries(PATHS, st.sampled_from([A, B, C]))
 
 
@@ -18,47 +19,68 @@ def touched(**what: object) -> Touched:
     return Touched.model_validate({**dict.fromkeys(names, ()), "is_complete": True, **what})
 
 
+def reads_of(what: Touched, source: str = "", before: Files = NO_FILES, after: Files = NO_FILES) -> ReadSet | None:
+    return observed(what, source, snapshot(before), snapshot(after))
+
+
+def holds(reads: ReadSet, now: Files) -> bool:
+    return reads.holds(snapshot(now))
+
+
 def test_it_holds_where_the_files_are_the_same() -> None:
     """Files that were not read may be anything."""
-    reads = observed(touched(read=("a.csv",), missed=("no.csv",)), "", {"a.csv": A, "b.csv": B})
+    reads = reads_of(touched(read=("a.csv",), missed=("no.csv",)), "", {"a.csv": A, "b.csv": B})
     assert reads
-    assert reads.holds({"a.csv": A, "b.csv": C}, {})
-    assert not reads.holds({"a.csv": B}, {})
-    assert not reads.holds({}, {})
-    assert not reads.holds({"a.csv": A, "no.csv": B}, {})
+    assert holds(reads, {"a.csv": A, "b.csv": C})
+    assert not holds(reads, {"a.csv": B})
+    assert not holds(reads, {})
+    assert not holds(reads, {"a.csv": A, "no.csv": B})
 
 
-def test_its_own_files_may_lie_there_already() -> None:
-    """A step that is done over finds what it made itself; what another made in its place counts."""
-    reads = observed(touched(created=("out.csv", "made/b.csv"), missed=("made",), listed=(".",)), "", {"a.csv": A})
-    own = {"out.csv": B, "made/b.csv": C}
+def test_what_it_made_counts_as_absent_before() -> None:
+    """Whether a file was there may have decided what the cell did, also when it then made it."""
+    made = touched(created=("out.csv", "made/b.csv"), missed=("made",), listed=(".",))
+    reads = reads_of(made, "", {"a.csv": A}, {"a.csv": A, "out.csv": B, "made/b.csv": C})
     assert reads
-    assert reads.holds({"a.csv": A}, own)
-    assert reads.holds({"a.csv": A, **own}, own)
-    assert not reads.holds({"a.csv": A, "out.csv": C}, own)
-    assert not reads.holds({"a.csv": A, "made/c.csv": C}, own)
+    assert holds(reads, {"a.csv": A})
+    assert not holds(reads, {"a.csv": A, "out.csv": B})
+    assert not holds(reads, {"a.csv": A, "made/c.csv": C})
+
+
+def test_folders_count_though_they_hold_nothing() -> None:
+    """An empty folder was there, is listed, and is none when files lie in it."""
+    before = snapshot({"full/deep/a.csv": A}, ["empty", "full/none"])
+    assert set(before) == {"full/deep/a.csv", "full/deep/", "full/", "full/none/", "empty/"}
+    assert empty_folders(before) == {"empty", "full/none"}
+    reads = observed(touched(asked=("empty",), listed=("full",)), "", before, before)
+    assert reads
+    assert reads.holds(snapshot({"full/deep/b.csv": A, "empty/x": B}, ["full/none"]))
+    assert not reads.holds(snapshot({"full/deep/a.csv": A}, ["full/none"]))
+    assert not reads.holds(snapshot({"full/deep/a.csv": A}, ["empty"]))
 
 
 def test_a_folder_that_was_listed_or_asked_for_counts() -> None:
     """By the names in it, or by its being there."""
-    reads = observed(touched(listed=("deep",), asked=("other",)), "", {"deep/a.csv": A, "other/b.csv": B})
+    reads = reads_of(touched(listed=("deep",), asked=("other",)), "", {"deep/a.csv": A, "other/b.csv": B})
     assert reads
-    assert reads.holds({"deep/a.csv": C, "other/c.csv": B}, {})
-    assert not reads.holds({"deep/a.csv": A, "deep/b.csv": B, "other/b.csv": B}, {})
-    assert not reads.holds({"deep/a.csv": A}, {})
+    assert holds(reads, {"deep/a.csv": C, "other/c.csv": B})
+    assert not holds(reads, {"deep/a.csv": A, "deep/b.csv": B, "other/b.csv": B})
+    assert not holds(reads, {"deep/a.csv": A})
 
 
 def test_a_path_that_stands_in_the_code_counts() -> None:
     """A cell may ask for it in ways that nobody sees."""
-    reads = observed(touched(), 'import subprocess\nsubprocess.run(["test", "-f", "flag.txt"])', {"flag.txt": A})
+    reads = reads_of(touched(), 'import subprocess\nsubprocess.run(["test", "-f", "flag.txt"])', {"flag.txt": A})
     assert reads
-    assert not reads.holds({}, {})
+    assert not holds(reads, {})
 
 
 def test_what_could_not_be_seen_is_kept_for_nobody() -> None:
-    """Nor is what was made of the log, which is another in every run."""
-    assert observed(touched(is_complete=False), "", {}) is None
-    assert observed(touched(read=("CEL.md",)), "", {}) is None
+    """Nor is what was made of the log, which is another in every run, or of what no record has, such as a link."""
+    assert reads_of(touched(is_complete=False)) is None
+    assert reads_of(touched(asked=("CEL.md",))) is None
+    assert reads_of(touched(read=("CEL.md",))) is not None, "the record reads and writes it too"
+    assert reads_of(touched(asked=("link",))) is None
 
 
 @given(FILES, FILES, st.sets(PATHS), st.sets(st.sampled_from([".", "deep"])))
@@ -67,7 +89,7 @@ def test_it_holds_exactly_where_nothing_it_saw_has_changed(
 ) -> None:
     """For any files before and now, and anything read and listed."""
     there, absent = tuple(read & before.keys()), tuple(read - before.keys())
-    reads = observed(touched(read=there, missed=absent, listed=tuple(listed)), "", before)
+    reads = reads_of(touched(read=there, missed=absent, listed=tuple(listed)), "", before)
     assert reads
 
     def names(folder: str, files: dict[str, Sha256]) -> set[str]:
@@ -75,14 +97,14 @@ def test_it_holds_exactly_where_nothing_it_saw_has_changed(
         return {path.partition("/")[0] for path in inside}
 
     is_same = all(before.get(path) == now.get(path) for path in read)
-    assert reads.holds(now, {}) == (is_same and all(names(f, before) == names(f, now) for f in listed))
+    assert holds(reads, now) == (is_same and all(names(f, before) == names(f, now) for f in listed))
 
 
 def test_a_manifest_gives_the_newest_that_holds_and_forgets(tmp_path) -> None:
     """Garbage in its place is no entry, and no error."""
     manifests = Manifests(tmp_path)
     for key, sha256 in ((A, A), (B, B)):
-        manifests.add(C, Entry(key=key, reads=ReadSet(files={"a.csv": sha256}, folders={}), own={}))
+        manifests.add(C, Entry(key=key, reads=ReadSet(files={"a.csv": sha256}, folders={})))
     assert manifests.find(C, {"a.csv": A}) == A
     assert manifests.find(C, {"a.csv": B}) == B
     assert manifests.find(C, {"a.csv": C}) is None
@@ -90,5 +112,5 @@ def test_a_manifest_gives_the_newest_that_holds_and_forgets(tmp_path) -> None:
     assert manifests.find(C, {"a.csv": A}) is None
     next(tmp_path.rglob("*.json")).write_text("garbage")
     assert manifests.find(C, {"a.csv": B}) is None
-    manifests.add(C, Entry(key=B, reads=ReadSet(files={}, folders={}), own={}))
+    manifests.add(C, Entry(key=B, reads=ReadSet(files={}, folders={})))
     assert manifests.find(C, {}) == B
