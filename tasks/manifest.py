@@ -63,6 +63,8 @@ class Manifests:
         temporary = path.with_suffix(".new")
         remove(temporary)
         temporary.write_text(_Page(entries=entries).model_dump_json())
+        if path.is_dir():
+            remove(path)
         temporary.rename(path)
 
     @contextmanager

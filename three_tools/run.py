@@ -188,13 +188,13 @@ class Run:
 
     def recover(self) -> None:
         """Record attempts that never ended, and judge every step that has no verdict: whoever ran them is gone."""
-        self._record_lost_attempts()
+        self._record_lost_attempts("the process that ran it ended before it did")
         for step in list(self.record.state.unjudged.values()):
             judge_step(self.record, self.evaluator, step.done)
 
-    def _record_lost_attempts(self) -> None:
+    def _record_lost_attempts(self, why: str) -> None:
         for begun in list(self.record.state.begun.values()):
-            lost = Refusal("failed", "the process that ran it ended before it did")
+            lost = Refusal("failed", why)
             report = Report(inputs={"attempt": begun.attempt}, cause="lost", has_begun=True)
             ask = Ask(name=begun.name, attempt=begun.attempt)
             record_call(self.record, Outcome(tool=begun.tool, ok=False, refusal=lost, report=report), ask)
@@ -202,7 +202,7 @@ class Run:
     def end(self, state: EndState, reason: str = "") -> None:
         """Close the run: session ended, what nobody recorded found, every step judged or marked, record closed."""
         self.close_session()
-        self._record_lost_attempts()
+        self._record_lost_attempts("the run ended, and nobody had said how it did")
         self._record_leftovers()
         for number in list(self.record.state.pending):
             critique = "the run ended before it was judged"

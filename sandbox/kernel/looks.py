@@ -11,7 +11,8 @@ import re
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, cast
 
@@ -28,8 +29,7 @@ _ELSEWHERE = frozenset({
 class Looks:
     """The paths beneath the work directory that a cell looked for in vain, or looked at.
 
-    What happens where none of this is heard (another program, another process, a folder's descriptor) makes it blind,
-    and it says so.
+    What happens where none of this is heard, in another program or process, makes it blind, and it says so.
     """
 
     def __init__(self, work: str) -> None:
@@ -77,11 +77,8 @@ class Looks:
 
         @wraps(original)
         def ask(path: Any, *arguments: Any, **options: Any) -> Any:
-            if self._is_on and not getattr(self._own, "is_looking", False):
-                if options.get("dir_fd") is not None:
-                    self._is_blind = True
-                elif isinstance(path, str | bytes | os.PathLike):
-                    self._note(os.fsdecode(cast("str", path)))
+            if self._is_on and not self._is_looking and isinstance(path, str | bytes | os.PathLike):
+                self._note(os.path.join(self._name_of(options.get("dir_fd")), os.fsdecode(cast("str", path))))
             return original(path, *arguments, **options)
 
         setattr(os, name, ask)
@@ -97,10 +94,8 @@ class Looks:
             if isinstance(path, str | bytes) and isinstance(flags, int):
                 self._hear_open(os.fsdecode(path), flags)
         elif event in ("os.listdir", "os.scandir"):
-            path = arguments[0] if arguments[0] is not None else "."
-            if isinstance(path, int):
-                self._is_blind = True
-            elif isinstance(path, str) and len(self._listed) < _MOST and (inside := self._inside(path)):
+            path = self._name_of(arguments[0]) if isinstance(arguments[0], int) else arguments[0] or "."
+            if isinstance(path, str) and len(self._listed) < _MOST and (inside := self._inside(path)):
                 self._listed.add(inside)
         elif event == "os.mkdir":
             self._note(os.fsdecode(cast("str", arguments[0])), is_made=True)
@@ -141,9 +136,29 @@ class Looks:
             self._is_blind = True
 
     def _is_there(self, path: str) -> bool:
+        with self._looking():
+            return os.path.lexists(path)
+
+    def _name_of(self, folder: int | None) -> str:
+        """The path of an open folder."""
+        if folder is None:
+            return ""
+        with self._looking():
+            try:
+                return os.readlink(f"/proc/self/fd/{folder}")
+            except OSError:
+                self._is_blind = True
+                return ""
+
+    @property
+    def _is_looking(self) -> bool:
+        return getattr(self._own, "is_looking", False)
+
+    @contextmanager
+    def _looking(self) -> Generator[None]:
         self._own.is_looking = True
         try:
-            return os.path.lexists(path)
+            yield
         finally:
             self._own.is_looking = False
 

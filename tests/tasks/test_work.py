@@ -1,10 +1,15 @@
 """Steps of a run without Prefect around them: recorded once, in order, and with a verdict."""
 
 import pytest
+from prefect import flow, task
 
+from partner.launch import PrefectServer
+from sandbox import HostIsGone
+from tasks.call import call_all
 from tasks.errors import NotRecorded, StepFailed
 from tasks.step import Step
 from tasks.work import Work, at_work, work_of
+from three_tools.evaluator import Evaluator
 
 
 def write(name: str, path: str = "a.txt") -> Step:
@@ -57,6 +62,45 @@ def test_a_failed_attempt_is_recorded_at_once(work: Work) -> None:
     assert (recorded.done.name, recorded.done.attempt, recorded.done.code) == ("bad", 1, "out_of_scope")
     assert recorded.evaluation
     assert recorded.evaluation.verdict == "FAIL"
+
+
+def test_a_step_that_could_not_be_judged_is_recorded_once(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks for the verdict again has it judged, not written down a second time."""
+    step = write("first")
+    work.announce([step])
+    work.attempt(step, None)
+    with monkeypatch.context() as patched:
+        patched.setattr(Evaluator, "evaluate", lambda *_: (_ for _ in ()).throw(HostIsGone("it died", "try again")))
+        with pytest.raises(HostIsGone):
+            work.settled(step)
+    assert work.settled(step).evaluation
+    assert len(work.run.record.state.steps) == 1
+
+
+def test_of_steps_at_once_the_one_that_fails_outside_of_our_code_is_raised(
+    work: Work,
+    prefect_server: PrefectServer,
+) -> None:
+    """The others are recorded, and its attempt as lost when the run ends."""
+    good, bad = write("good"), write("bad", "b.txt")
+
+    @task
+    def fails(run_id: str, step: Step, key: None) -> None:
+        if step.name == "good":
+            work.attempt(step, key)
+        else:
+            work.run.record.begin_attempt(step.tool, step.name)
+            raise RuntimeError("no room")
+
+    @flow
+    def two() -> None:
+        call_all(work, fails, [bad, good])
+
+    with pytest.raises(RuntimeError, match="no room"):
+        two()
+    work.run.end("failed")
+    steps = [(step.done.name, step.done.ok) for step in work.run.record.state.steps.values()]
+    assert steps == [("good", True), ("bad", False), ("bad", False)], "it is tried once more"
 
 
 def test_a_task_outside_a_run_is_an_error(work: Work) -> None:

@@ -1,0 +1,138 @@
+"""Ways to get a wrong result from the cache, or to hang at it, that are closed."""
+
+import os
+from pathlib import Path
+
+from fakes.kitchen import Kitchen, Observer
+from flows.release import sweep
+from run_record import Sha256
+from tasks.manifest import Entry, Manifests
+from tasks.read_set import ReadSet
+
+INPUT = '[inputs.data]\nfile = "data.csv"\n'
+
+
+def csv(kitchen: Kitchen, text: str) -> dict[str, Path]:
+    path = kitchen.top / "given.csv"
+    path.write_text(text)
+    return {"data": path}
+
+
+def test_a_replayed_cell_finds_the_files_as_they_were_before_it(kitchen: Kitchen) -> None:
+    """What later cells made of a file does not get into the variables of one that is run again."""
+    cells = {
+        "load": 'open("state.txt", "w").write("1")',
+        "take": 'state = open("state.txt").read()\nopen("taken.txt", "w").write(state)',
+        "move": 'open("state.txt", "w").write("2")',
+        "use": 'open("used.txt", "w").write(state)',
+    }
+    kitchen.write("moves", cells)
+    kitchen.run("moves")
+    kitchen.write("moves", {**cells, "use": f'{cells["use"]}\nprint("changed")'})
+    ran = kitchen.run("moves")
+    assert ran.cached() == {"load": True, "take": True, "move": True, "use": False}
+    assert (ran.file("used.txt"), ran.file("state.txt"), ran.file("taken.txt")) == (b"1", b"2", b"1")
+
+
+def test_an_empty_folder_is_brought_back(kitchen: Kitchen) -> None:
+    """A cell that was taken over had made it for the next, which runs."""
+    cells = {"make": 'import os\nos.mkdir("charts")', "fill": 'open("charts/a.txt", "w").write("a")'}
+    kitchen.write("folders", cells)
+    kitchen.run("folders")
+    kitchen.write("folders", {**cells, "fill": 'open("charts/a.txt", "w").write("b")'})
+    ran = kitchen.run("folders")
+    assert ran.error is None
+    assert ran.cached() == {"make": True, "fill": False}
+    assert ran.file("charts/a.txt") == b"b"
+
+
+def test_a_folder_that_was_there_counts_though_it_is_empty(kitchen: Kitchen) -> None:
+    """A cell that asks for it runs again when it is not made any more."""
+    cells = {
+        "maybe": 'import os\nif "1" in open("data.csv").read():\n    os.mkdir("charts")',
+        "asks": 'import os\nopen("out.txt", "w").write(str(os.path.isdir("char" + "ts")))',
+    }
+    kitchen.write("asks", cells, INPUT)
+    assert kitchen.run("asks", files=csv(kitchen, "n\n1\n")).file("out.txt") == b"True"
+    assert kitchen.run("asks", files=csv(kitchen, "n\n2\n")).file("out.txt") == b"False"
+    again = kitchen.run("asks", files=csv(kitchen, "n\n1\n"))
+    assert again.cached() == {"maybe": True, "asks": True}
+    assert again.file("out.txt") == b"True"
+
+
+def test_files_of_a_cells_own_do_not_keep_it_from_the_cache(kitchen: Kitchen) -> None:
+    """It may write through a temporary name, ask for what it made, and take it away again."""
+    writes = (
+        'import os, shutil\nos.makedirs("deep/er", exist_ok=True)\n'
+        'open("deep/new.tmp", "w").write("a")\nassert os.path.exists("deep/new.tmp")\n'
+        'os.replace("deep/new.tmp", "deep/new.txt")\nos.mkdir("scratch")\nopen("scratch/x", "w").close()\n'
+        'shutil.rmtree("scratch")'
+    )
+    kitchen.write("writes", {"a": writes})
+    kitchen.run("writes")
+    assert kitchen.run("writes").cached() == {"a": True}
+
+
+def test_what_nobody_saw_is_kept_for_nobody_nor_what_is_made_of_its_variables(kitchen: Kitchen) -> None:
+    """A program that a cell starts may read anything; so may what is behind a link."""
+    cells = {
+        "program": 'import subprocess\nseen = subprocess.run(["cat", "data.csv"], capture_output=True).stdout',
+        "link": 'import os\nos.symlink("data.csv", "link.csv")',
+        "uses": 'open("uses.txt", "wb").write(seen)',
+        "apart": 'open("apart.txt", "w").write("apart")',
+    }
+    kitchen.write("unseen", cells, INPUT)
+    kitchen.run("unseen", files=csv(kitchen, "n\n1\n"))
+    ran = kitchen.run("unseen", files=csv(kitchen, "n\n1\n"))
+    assert ran.cached() == {"program": False, "link": False, "uses": False, "apart": True}
+
+
+def test_a_manifest_that_leads_to_another_steps_result(kitchen: Kitchen) -> None:
+    """It is whole, and lies where it was kept, and is not this step's."""
+    kitchen.write("two", {"a": 'open("a.txt", "w").write("a")', "b": 'open("b.txt", "w").write("b")'})
+    kitchen.run("two")
+    folder = kitchen.top / "home" / "cache" / "manifests"
+    a, b = sorted(folder.rglob("*.json"))
+    first, second = (path.read_bytes() for path in (a, b))
+    a.write_bytes(second)
+    b.write_bytes(first)
+    ran = kitchen.run("two")
+    assert ran.cached() == {"a": False, "b": False}
+    assert (ran.file("a.txt"), ran.file("b.txt")) == (b"a", b"b")
+    assert any("is of another step" in note for note in ran.notes)
+
+
+def test_a_manifest_that_leads_out_of_the_cache(tmp_path: Path) -> None:
+    """Its key is no sha256, so it knows nothing."""
+    basis, manifests = Sha256("a" * 64), Manifests(tmp_path)
+    manifests.add(basis, Entry(key=basis, reads=ReadSet(files={}, folders={})))
+    (page,) = tmp_path.rglob("*.json")
+    page.write_text(page.read_text().replace(basis, "../../etc/passwd"))
+    assert manifests.find(basis, {}) is None
+
+
+def test_what_is_no_plain_file_in_the_cache_does_not_hold_a_run_up(kitchen: Kitchen) -> None:
+    """Fifos, folders and links where results, manifests and locks were: the step is run again."""
+    kitchen.write("made", {"a": 'open("a.txt", "w").write("a")'})
+    cache = kitchen.top / "home" / "cache"
+    for what in (os.mkfifo, os.mkdir, lambda path: os.symlink("nowhere", path)):
+        for kind in ("results", "manifests", "locks"):
+            assert kitchen.run("made", refresh=True).error is None
+            for path in [each for each in (cache / kind).rglob("*") if each.is_file()]:
+                path.unlink()
+                what(path)
+            ran = kitchen.run("made")
+            assert ran.error is None
+            assert ran.file("a.txt") == b"a"
+
+
+def test_a_sweep_beside_a_run_leaves_it_alone(kitchen: Kitchen) -> None:
+    """Its record is not opened: that would look like the cell's reading of CEL.md, and keep it from the cache."""
+    kitchen.write("swept", {"slow": 'import time\ntime.sleep(1)\nopen("a.txt", "w").write("a")'})
+
+    def on_began(name: str) -> None:
+        if name == "slow":
+            sweep(kitchen.workshop(Observer()))
+
+    assert kitchen.run("swept", Observer(on_began=on_began)).error is None
+    assert kitchen.run("swept").cached() == {"slow": True}
