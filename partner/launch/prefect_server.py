@@ -114,6 +114,9 @@ def _prefect() -> ASGIApp:
     gc.disable()  # half a second of looking for garbage among classes and routes, which all stay
     from prefect.server.api.server import create_app
 
+    from partner.launch.database import use_database
+
+    use_database(os.environ["PREFECT_API_DATABASE_CONNECTION_URL"])
     app = create_app()
     gc.freeze()
     gc.enable()
