@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 from sandbox.frames import Message
@@ -20,8 +21,8 @@ from sandbox.host.users import Users
 class Checks:
     """Runs each check in a session that has run nothing before it, and can write nothing.
 
-    The next check's session is made, and the last one's cleared away, while nobody waits for it: a check then takes
-    what its files and its code take. The one in advance is for the limits and the seed that were last asked for.
+    The next check's session is made while one runs, and the last one's cleared away after it: a check then takes what
+    its files and its code take. The one in advance is for the limits and the seed that were last asked for.
     """
 
     def __init__(self, ground: Ground, users: Users) -> None:
@@ -29,13 +30,14 @@ class Checks:
         self._users = users
         self._lock = threading.Lock()
         self._spare: Session | None = None
-        self._after: set[threading.Thread] = set()
+        self._at_work: set[threading.Thread] = set()
         self._is_closed = False
 
     def run(self, request: Message, client: socket.socket) -> Message:
         """The result, without the outputs: those were sent on as they came."""
         limits, seed = request["limits"], request["seed"]
         session = self._take(limits, seed)
+        self._meanwhile(self._prepare_next, limits, seed)
         try:
             copies.make(request["files"], session.spec.work, limits["disk_bytes"], session.uid)
             outbox = Outbox(client)
@@ -43,9 +45,7 @@ class Checks:
             outbox.finish()
             return result
         finally:
-            thread = threading.Thread(target=self._prepare_next, args=(session,), name="after a check")
-            self._after.add(thread)
-            thread.start()
+            self._meanwhile(self._clear_away, session)
 
     def close(self) -> None:
         """Clear away the session that nobody took; what is being cleared away is waited for."""
@@ -54,7 +54,7 @@ class Checks:
             spare, self._spare = self._spare, None
         if spare is not None:
             self._clear_away(spare)
-        for thread in self._after.copy():
+        for thread in self._at_work.copy():
             thread.join()
 
     def _take(self, limits: dict[str, Any], seed: int) -> Session:  # Any: JSON numbers
@@ -67,16 +67,23 @@ class Checks:
         self._clear_away(spare)
         return self._make(limits, seed)
 
-    def _prepare_next(self, used: Session) -> None:
-        try:
-            with self._lock:
-                if self._spare is None and not self._is_closed:
-                    self._spare = self._make(used.spec.limits, used.spec.seed)
-        except Exception:  # the next check makes its own, and says what is wrong
-            traceback.print_exc(file=sys.stderr)
-        finally:
-            self._clear_away(used)
-            self._after.discard(threading.current_thread())
+    def _meanwhile(self, work: Callable[..., None], *arguments: Any) -> None:  # Any: the work's own
+        def do() -> None:
+            try:
+                work(*arguments)
+            except Exception:  # the next check makes its own session, and says what is wrong
+                traceback.print_exc(file=sys.stderr)
+            finally:
+                self._at_work.discard(threading.current_thread())
+
+        thread = threading.Thread(target=do, name="beside a check")
+        self._at_work.add(thread)
+        thread.start()
+
+    def _prepare_next(self, limits: dict[str, Any], seed: int) -> None:  # Any: JSON numbers
+        with self._lock:
+            if self._spare is None and not self._is_closed:
+                self._spare = self._make(limits, seed)
 
     def _make(self, limits: dict[str, Any], seed: int) -> Session:  # Any: JSON numbers
         place = tempfile.mkdtemp(prefix=f"{self._ground.name}-")
