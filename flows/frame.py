@@ -43,6 +43,7 @@ class Frame:
         self._work = work
         self._dataflow = dataflow
         self._progress = progress
+        self._cell_steps = steps.CellSteps(request, dataflow, work.run.backend.digest)
 
     @property
     def run_id(self) -> RunId:
@@ -92,9 +93,9 @@ class Frame:
         require_all_judged(self._work.run)
 
     def _run_cell(self, cell: RecipeCell) -> None:
-        environment = self._work.run.backend.digest
-        step = steps.cell(self._request, cell, self._dataflow, self._work.keys, environment)
-        replays_s = sum(each.timeout_s for each in self._recipe.cells if each.name in self._dataflow.needs(cell.name))
+        step = self._cell_steps.step(cell, self._work.keys)
+        needed = set(self._dataflow.needs(cell.name))
+        replays_s = sum(each.timeout_s for each in self._recipe.cells if each.name in needed)
         patience = Patience(cell.retries, cell.retry_delay_s, cell.timeout_s + replays_s + _GRACE_S)
         self._do(sandbox_exec, step, patience)
 

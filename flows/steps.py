@@ -58,30 +58,37 @@ def evidence(found: Iterable[tuple[Query, Recorded]]) -> Step:
     return Step(name="save evidence", tool="tmp.write", arguments={"path": EVIDENCE, "text": text})
 
 
-def cell(
-    request: Request, each: RecipeCell, dataflow: Dataflow, keys: Mapping[str, Sha256 | None], environment: str
-) -> Step:
-    """A cell. Its basis is its code, the keys of the cells whose variables it uses, and what it reads of the run."""
-    basis = digest(
-        {
-            "format": _BASIS,
-            "tool": "sandbox.exec",
-            "code": normalised(each.source),
-            "variables": {name: keys[name] for name in dataflow.needs(each.name)},
-            "environment": environment,
-            "random": f"{request.seed} {each.name}",
-            "run": _values(request, dataflow.run_reads(each.name)),
-        }
-    )
-    return Step(
-        name=each.name,
-        tool="sandbox.exec",
-        arguments={"code": each.source, "timeout_s": each.timeout_s},
-        expects=Expectations.model_validate(each.expects),
-        next_steps=_next(request, each.name),
-        reads=(*_known(request), *each.reads),
-        basis=basis,
-    )
+class CellSteps:
+    """Makes the steps of a run's cells."""
+
+    def __init__(self, request: Request, dataflow: Dataflow, environment: str) -> None:
+        self._request = request
+        self._dataflow = dataflow
+        self._environment = environment
+        self._known = tuple(_known_files(request))
+
+    def step(self, each: RecipeCell, keys: Mapping[str, Sha256 | None]) -> Step:
+        """Its basis is its code, the keys of the cells whose variables it uses, and what it reads of the run."""
+        basis = digest(
+            {
+                "format": _BASIS,
+                "tool": "sandbox.exec",
+                "code": normalised(each.source),
+                "variables": {name: keys[name] for name in self._dataflow.needs(each.name)},
+                "environment": self._environment,
+                "random": f"{self._request.seed} {each.name}",
+                "run": _values(self._request, self._dataflow.run_reads(each.name)),
+            }
+        )
+        return Step(
+            name=each.name,
+            tool="sandbox.exec",
+            arguments={"code": each.source, "timeout_s": each.timeout_s},
+            expects=Expectations.model_validate(each.expects),
+            next_steps=_next(self._request, each.name),
+            reads=(*self._known, *each.reads),
+            basis=basis,
+        )
 
 
 def notebook(content: bytes) -> Step:
@@ -117,7 +124,7 @@ def _values(request: Request, reads: RunReads) -> dict[str, JsonValue]:
     return {**values, "parameters": parameters}
 
 
-def _known(request: Request) -> Iterable[str]:
+def _known_files(request: Request) -> Iterable[str]:
     """Files that need no declaration: inputs, templates, evidence, and what cells are expected to make."""
     yield from (*request.files, *request.recipe.templates, EVIDENCE)
     for each in request.recipe.cells:

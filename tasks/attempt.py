@@ -76,7 +76,7 @@ def _remark(step: Step, ask: Ask, report: Report) -> None:
 
 
 def _is_declared(path: str, step: Step) -> bool:
-    return any(fnmatchcase(path, pattern) for pattern in step.reads)
+    return path in step.reads or any(fnmatchcase(path, pattern) for pattern in step.reads)
 
 
 def _keep(run: Run, step: Step, key: Sha256, outcome: Outcome, before: Files) -> KeptStep:

@@ -46,7 +46,7 @@ def cell_basis(request: Request, name: str, load: str = "k" * 64) -> Sha256 | No
     recipe = request.recipe
     keys: dict[str, Sha256 | None] = {"load": Sha256(load), "use": Sha256("u" * 64)}
     each = next(cell for cell in recipe.cells if cell.name == name)
-    return steps.cell(request, each, Dataflow(recipe.cells), keys, ENVIRONMENT).basis
+    return steps.CellSteps(request, Dataflow(recipe.cells), ENVIRONMENT).step(each, keys).basis
 
 
 def test_a_cell_depends_on_the_cells_whose_variables_it_uses(tmp_path: Path) -> None:
