@@ -10,9 +10,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from partner.launch.knock import PATH
 
 _HTTP_REFUSED = 403
-_BUSY = 503
-# SQLite says "locked" at once when two writers meet, and a client that is told nothing better waits two seconds.
-_SOON = [(b"retry-after", b"0.4")]
 _WEBSOCKET_REFUSED = 1008
 
 
@@ -70,8 +67,7 @@ class Front:
     def _with_headers(self, send: Send) -> Send:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                more = _SOON if message["status"] == _BUSY else []
-                message = {**message, "headers": [*message.get("headers", ()), *self._headers, *more]}
+                message = {**message, "headers": [*message.get("headers", ()), *self._headers]}
             await send(message)
 
         return send_with_headers
