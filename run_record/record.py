@@ -1,6 +1,6 @@
 """One run's record, kept together: files, objects, journal, and CEL.md."""
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -114,7 +114,7 @@ class RunRecord:
                 with suppress(NotFound):
                     self.workspace.delete(path)
         except RunRecordError:
-            self.bring_to(self.files())
+            self.bring_to(self.files(), self.workspace.empty_folders())
             raise
         news = {path: each for path, each in kept.items() if self._recorded(path) != each}
         return Sighting(len(self.state.steps), gone | kept.keys(), set(kept), news, {})
@@ -124,8 +124,8 @@ class RunRecord:
         number = len(self.state.steps) if after_step is None else after_step
         return {path: file.artifact for path, file in self.state.files_after(number).items()}
 
-    def bring_to(self, files: Mapping[str, Artifact]) -> None:
-        """Have the workspace hold these files and no others; what lay there is in the object store."""
+    def bring_to(self, files: Mapping[str, Artifact], empty_folders: Collection[str]) -> None:
+        """Have the workspace hold these files and folders and no others; what lay there is in the object store."""
         seen = self.look()
         recorded = self.files()
         now = {path: seen.changed.get(path) or recorded.get(path) for path in seen.present}
@@ -135,6 +135,10 @@ class RunRecord:
         for path in now.keys() - files.keys() - {CEL}:
             with suppress(CallerError):  # gone since, or never a plain file
                 self.workspace.delete(path)
+        for folder in self.workspace.empty_folders().difference(empty_folders):
+            self.workspace.drop_folder(folder)
+        for folder in empty_folders:
+            self.workspace.make_folder(folder)
 
     def _recorded(self, path: str) -> Artifact | None:
         file = self.state.files.get(path)

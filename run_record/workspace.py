@@ -93,6 +93,11 @@ class Workspace:
         with self._open_root() as root:
             os.close(open_folder(root, path, create=True))
 
+    def drop_folder(self, path: str) -> None:
+        """Remove a folder that holds nothing, and those above it that held only that."""
+        with self._open_root() as root:
+            self._drop_empty_folders(root, path)
+
     def empty_folders(self) -> frozenset[str]:
         """The folders that hold nothing: the only ones that no file's path names."""
         with self._open_root() as root:

@@ -7,6 +7,7 @@ from typing import Protocol
 from run_record import Artifact
 from sandbox import Cell
 from tasks.errors import StepFailed
+from tasks.read_set import Files, empty_folders
 from three_tools.outcome import Outcome, Refusal
 from three_tools.run import Run
 from three_tools.tool import Report
@@ -35,6 +36,12 @@ class Kernel:
         self._prelude = prelude
         self._number: int | None = None
         self._live: list[str] = []
+        self._found: dict[str, frozenset[str]] = {}
+        """The empty folders that each cell found."""
+
+    def found(self, name: str, files: Files) -> None:
+        """What a cell finds: so it finds them again when it has to be run again."""
+        self._found[name] = empty_folders(files)
 
     def run(self, name: str, execute: Callable[[], Outcome]) -> Outcome:
         """Run a cell; a session that is lost before the cell begins is made anew."""
@@ -64,14 +71,14 @@ class Kernel:
             self._number, self._live = number, []
             session.only_in = number
             self._replay("the run's parameters", Cell(code=self._prelude))
-        again = self._plan.replay(name, self._live)
+        again, folders = self._plan.replay(name, self._live), self._run.workspace.empty_folders()
         for each in again:
             session.cell_seed = self._seed(each)
-            self._run.record.bring_to(self._files_before(each))
+            self._run.record.bring_to(self._files_before(each), self._found[each])
             self._replay(f"'{each}'", self._cells[each])
             self._live = [cell for cell in self._live if cell != each] + [each]
         if again:
-            self._run.record.bring_to(self._run.record.files())
+            self._run.record.bring_to(self._run.record.files(), folders)
         session.cell_seed = self._seed(name)
         return again
 

@@ -61,7 +61,9 @@ class Work:
 
     def look_up(self, step: Step) -> Sha256 | None:
         """The key of a step in the run as it is now."""
-        self.keys[step.name] = key = self.cache.key(step, files_of(self.run))
+        files = files_of(self.run)
+        self._kernel.found(step.name, files)
+        self.keys[step.name] = key = self.cache.key(step, files)
         return key
 
     def attempt(self, step: Step, key: Sha256 | None) -> KeptStep:

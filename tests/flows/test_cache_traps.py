@@ -46,6 +46,23 @@ def test_an_empty_folder_is_brought_back(kitchen: Kitchen) -> None:
     assert ran.file("charts/a.txt") == b"b"
 
 
+def test_a_replayed_cell_finds_no_folder_that_it_made(kitchen: Kitchen) -> None:
+    """Neither empty nor with what later cells put there; afterwards all is as it was."""
+    cells = {
+        "make": 'from pathlib import Path\n(base := Path("base")).mkdir()\n(full := Path("full")).mkdir()',
+        "fill": 'open("full/a.txt", "w").write("a")',
+        "use": 'open("out.txt", "w").write(str((base.is_dir(), full.is_dir())))',
+    }
+    kitchen.write("makes", cells)
+    kitchen.run("makes")
+    kitchen.write("makes", {**cells, "use": f"{cells['use']}\nprint()"})
+    ran = kitchen.run("makes")
+    assert ran.error is None
+    assert ran.cached() == {"make": True, "fill": True, "use": False}
+    assert (ran.file("out.txt"), ran.file("full/a.txt")) == (b"(True, True)", b"a")
+    assert (ran.folder / "tmp" / "base").is_dir()
+
+
 def test_a_folder_that_was_there_counts_though_it_is_empty(kitchen: Kitchen) -> None:
     """A cell that asks for it runs again when it is not made any more."""
     cells = {
