@@ -4,6 +4,8 @@
 import ast
 from collections.abc import Iterable
 
+from recipes.spoken_names import may_name_anything, names_in_call, names_in_text
+
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
@@ -20,6 +22,9 @@ class Scope(ast.NodeVisitor):
         self.outer: set[str] = set()
         """Names that are declared global in here."""
         self.imports_everything = False
+        self.spoken: set[str] = set()
+        """Names in strings that a library may look up, as in a query."""
+        self.may_name_anything = False
 
     def visit_all(self, nodes: Iterable[ast.AST | None]) -> None:
         for node in nodes:
@@ -45,6 +50,18 @@ class Scope(ast.NodeVisitor):
         self.visit_all([node.annotation, node.value])
         if node.value is not None or not isinstance(node.target, ast.Name):
             self.visit(node.target)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        self.spoken |= names_in_call(node)
+        self.may_name_anything |= may_name_anything(node)
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        self.spoken |= names_in_text(node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        self.spoken |= names_in_text(node)
+        self.generic_visit(node)
 
     def visit_Global(self, node: ast.Global) -> None:
         self.outer.update(node.names)
@@ -107,6 +124,7 @@ class Scope(ast.NodeVisitor):
         self.visit_all([*node.decorator_list, *node.bases, *node.keywords])
         inner = Scope()
         inner.visit_all(node.body)
+        self.spoken |= inner.spoken
         self.loads |= inner.loads  # `x = x` in a class body reads the outer one
         self._take(inner)
         self.stores.add(node.name)
@@ -138,6 +156,8 @@ class Scope(ast.NodeVisitor):
         """What an inner scope uses and does not bind itself, and what it binds outside."""
         own = (inner.stores | set(inner.imports)) - inner.outer
         self.loads |= inner.loads - own
+        self.spoken |= inner.spoken - own
+        self.may_name_anything |= inner.may_name_anything
         self.stores |= inner.stores & inner.outer
         self.imports_everything |= inner.imports_everything
         for name in set(inner.imports) & inner.outer:

@@ -1,0 +1,102 @@
+"""Names by which cells hold a module, or something that a module keeps: imported, or a second name for that."""
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from recipes.imports import IMPORTERS, imports_in
+
+_SHARED = frozenset({"getLogger", "getcontext", *IMPORTERS})
+"""Calls that give what the module keeps, not a new thing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handles:
+    """Each name, and whether it is surely a module itself."""
+
+    names: Mapping[str, bool]
+
+    def holds(self, path: tuple[str, ...]) -> bool:
+        return bool(path) and path[0] in self.names
+
+    def is_module(self, name: str) -> bool:
+        return self.names.get(name, False)
+
+
+def handles_in(trees: Iterable[ast.AST]) -> Handles:
+    """All of them in these cells together: what one imports, another uses."""
+    several = list(trees)
+    names: dict[str, bool] = {}
+    for imported in (each for tree in several for each in imports_in(tree) if each.name):
+        names[imported.name] = imported.is_module and names.get(imported.name, True)
+    aliases = [alias for tree in several for alias in _aliases(tree)]
+    more = True
+    while more:
+        found = {name for name, value in aliases if name not in names and _is_held(value, names)}
+        names |= dict.fromkeys(found, False)
+        more = bool(found)
+    return Handles(names)
+
+
+def _aliases(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Names that are bound to a value as it is."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    yield from _pairs(target, value)
+            case ast.AnnAssign(target=target, value=ast.expr() as value) | ast.NamedExpr(target=target, value=value):
+                yield from _pairs(target, value)
+            case ast.For(target=target, iter=ast.Tuple(elts=values) | ast.List(elts=values)):
+                yield from (pair for value in values for pair in _pairs(target, value))
+            case _:
+                pass
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    match target, value:
+        case ast.Tuple(elts=names) | ast.List(elts=names), ast.Tuple(elts=values) | ast.List(elts=values):
+            for name, one in zip(names, values, strict=False):
+                yield from _pairs(name, one)
+        case ast.Name(id=name), ast.IfExp(body=body, orelse=orelse):
+            yield name, body
+            yield name, orelse
+        case ast.Name(id=name), _:
+            yield name, value
+        case _:
+            pass
+
+
+def _is_held(value: ast.expr, names: Mapping[str, bool]) -> bool:
+    match value:
+        case ast.Call(func=function):
+            path = path_of(function)
+            return path[:1] == ("__import__",) or (bool(path) and path[0] in names and path[-1] in _SHARED)
+        case ast.Name() | ast.Attribute() | ast.Subscript():
+            path = path_of(value)
+            return not _has_call(value) and bool(path) and path[0] in names
+        case _:
+            return False
+
+
+def _has_call(node: ast.AST) -> bool:
+    return any(isinstance(part, ast.Call) for part in ast.walk(node))
+
+
+def path_of(node: ast.AST) -> tuple[str, ...]:
+    """plt.rcParams["a"].b is (plt, rcParams, b); empty when it does not begin with a name."""
+    path = tuple(reversed(list(_parts(node))))
+    return path if path[0] else ()
+
+
+def _parts(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Name(id=name):
+            yield name
+        case ast.Attribute(value=value, attr=name):
+            yield name
+            yield from _parts(value)
+        case ast.Subscript(value=value) | ast.Call(func=value):
+            yield from _parts(value)
+        case _:
+            yield ""
