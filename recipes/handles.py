@@ -1,13 +1,16 @@
 """Names by which cells hold a module, or something that a module keeps: imported, or a second name for that."""
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from recipes.imports import IMPORTERS, imports_in
 
 _SHARED = frozenset({"getLogger", "getcontext", *IMPORTERS})
 """Calls that give what the module keeps, not a new thing."""
+
+STATES = frozenset({"environ", "options", "rcParams", "rcParamsDefault"})
+"""What a module keeps for everybody: whoever is handed it may change it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +33,12 @@ def handles_in(trees: Iterable[ast.AST]) -> Handles:
     for imported in (each for tree in several for each in imports_in(tree) if each.name):
         names[imported.name] = imported.is_module and names.get(imported.name, True)
     aliases = [alias for tree in several for alias in _aliases(tree)]
-    more = True
+    returned = [pair for tree in several for pair in _returned(tree)]
+    givers, more = set[str](), True
     while more:
-        found = {name for name, value in aliases if name not in names and _is_held(value, names)}
+        givers |= {name for name, value in returned if _is_held(value, names, givers)}
+        found = {name for name, value in aliases if name not in names and _is_held(value, names, givers)}
+        found |= givers - names.keys()
         names |= dict.fromkeys(found, False)
         more = bool(found)
     return Handles(names)
@@ -61,14 +67,30 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
         case ast.Name(id=name), ast.IfExp(body=body, orelse=orelse):
             yield name, body
             yield name, orelse
-        case ast.Name(id=name), _:
-            yield name, value
+        case _, ast.List(elts=values) | ast.Tuple(elts=values) | ast.Dict(values=values):
+            kept = [one for one in values if isinstance(one, ast.Attribute) and one.attr in STATES]
+            yield from (pair for one in kept for pair in _pairs(target, one))
+        case ((ast.Name() | ast.Attribute() | ast.Subscript()), _):
+            path = path_of(target)
+            if path and (isinstance(target, ast.Name) or (isinstance(value, ast.Attribute) and value.attr in STATES)):
+                yield path[0], value
         case _:
             pass
 
 
-def _is_held(value: ast.expr, names: Mapping[str, bool]) -> bool:
+def _returned(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Functions, with what they may give."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for part in ast.walk(node):
+                if isinstance(part, ast.Return) and part.value:
+                    yield node.name, part.value
+
+
+def _is_held(value: ast.expr, names: Mapping[str, bool], givers: Collection[str]) -> bool:
     match value:
+        case ast.Call(func=ast.Name(id=name)) if name in givers:
+            return True
         case ast.Call(func=function):
             path = path_of(function)
             return path[:1] == ("__import__",) or (bool(path) and path[0] in names and path[-1] in _SHARED)

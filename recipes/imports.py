@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _LIBRARIES = frozenset({
-    "IPython", "PIL", "asttokens", "brotli", "cffi", "colorama", "contourpy", "cssselect2", "cycler", "dateutil",
-    "et_xmlfile", "executing", "fastjsonschema", "fontTools", "formulaic", "jedi", "jinja2", "kiwisolver", "lxml",
-    "markupsafe", "matplotlib", "matplotlib_inline", "mpl_toolkits", "narwhals", "numpy", "openpyxl", "packaging",
-    "pandas", "parso", "patsy", "pexpect", "polars", "pptx", "prompt_toolkit", "psutil", "ptyprocess", "pyarrow",
-    "pydyf", "pygments", "pylab", "pyparsing", "pyphen", "recipes", "scipy", "six", "statsmodels", "tinycss2",
-    "tinyhtml5", "traitlets", "typing_extensions", "tzdata", "wcwidth", "weasyprint", "webencodings", "xlsxwriter",
-    "zopfli",
+    "IPython", "PIL", "asttokens", "brotli", "brotlicffi", "cffi", "colorama", "contourpy", "cssselect2", "cycler",
+    "dateutil", "et_xmlfile", "executing", "fastjsonschema", "fontTools", "formulaic", "interface_meta", "jedi",
+    "jinja2", "kiwisolver", "lxml", "markupsafe", "matplotlib", "matplotlib_inline", "mpl_toolkits", "narwhals",
+    "numpy", "openpyxl", "packaging", "pandas", "parso", "patsy", "pexpect", "polars", "pptx", "prompt_toolkit",
+    "psutil", "ptyprocess", "pure_eval", "pyarrow", "pycparser", "pydyf", "pygments", "pylab", "pyparsing", "pyphen",
+    "recipes", "scipy", "six", "stack_data", "statsmodels", "tinycss2", "tinyhtml5", "traitlets", "typing_extensions",
+    "tzdata", "wcwidth", "weasyprint", "webencodings", "wrapt", "xlsxwriter", "zopfli",
 })  # fmt: skip
 """What requirements-sandbox.lock installs, as it is imported. What is missing here is taken for the recipe's own."""
 

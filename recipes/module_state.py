@@ -7,17 +7,18 @@ matplotlib's settings, a sample obeys numpy's random state), so nobody is taken 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from recipes.handles import Handles, handles_in, path_of
+from recipes.handles import STATES, Handles, handles_in, path_of
 from recipes.imports import imports_in, own_packages
 
 _CHANGING = frozenset({
-    "addFilter", "addHandler", "addLevelName", "basicConfig", "begin", "captureWarnings", "chdir", "clear_cache",
-    "delitem", "dictConfig", "disable", "enable", "fileConfig", "filterwarnings", "ioff", "ion",
-    "putenv", "rc", "rc_file", "rcdefaults", "reload", "removeFilter", "removeHandler",
-    "reset_option", "reset_orig", "resetwarnings", "restore_defaults", "seed", "set", "setLevel", "setattr",
-    "setbufsize", "setcontext", "seterr", "seterrcall", "setitem", "setlocale", "setprofile", "setrecursionlimit",
-    "setswitchinterval", "settrace", "simplefilter", "switch_backend", "tzset", "umask", "unsetenv", "use", "xkcd",
-    "__delattr__", "__delitem__", "__setattr__", "__setitem__",
+    "__delattr__", "__delitem__", "__setattr__", "__setitem__", "addFilter", "addHandler", "addLevelName", "addfont",
+    "alarm", "basicConfig", "begin", "captureWarnings", "chdir", "clear_cache", "clear_flags", "clear_traps", "delitem",
+    "dictConfig", "disable", "enable", "field_size_limit", "fileConfig", "filterwarnings", "ioff", "ion", "putenv",
+    "rc", "rc_file", "rcdefaults", "reconfigure", "reload", "removeFilter", "removeHandler", "reset_option",
+    "reset_orig", "resetwarnings", "restore_defaults", "seed", "set", "setLevel", "setattr", "setbufsize", "setcontext",
+    "seterr", "seterrcall", "setfirstweekday", "setitem", "setitimer", "setlocale", "setprofile", "setrecursionlimit",
+    "setswitchinterval", "settrace", "signal", "simplefilter", "switch_backend", "tzset", "umask", "unsetenv", "use",
+    "xkcd",
 })  # fmt: skip
 """Calls by their last name: plt.rc, np.random.seed, warnings.filterwarnings, os.chdir, matplotlib.use."""
 
@@ -33,9 +34,6 @@ _OWN_STATE = frozenset({"Random", "SystemRandom", "Generator", "RandomState", "S
 
 _STAYS = frozenset({"__enter__", "enter_context", "enter_async_context"})
 """Entered here and left later, or never: a setting may hold until then."""
-
-_STATES = frozenset({"environ", "options", "rcParams", "rcParamsDefault"})
-"""What a module keeps for everybody: whoever is handed it may change it."""
 
 _LOOKS = frozenset({"dict", "dir", "getattr", "hasattr", "help", "id", "isinstance", "len", "list", "print", "repr"})
 """Functions that change nothing of what they are handed."""
@@ -130,7 +128,7 @@ def _is_state(node: ast.expr, handles: Handles) -> bool:
         case ast.Name(id=name):
             return handles.is_module(name)
         case ast.Attribute(attr=name):
-            return name in _STATES and handles.holds(path_of(node))
+            return name in STATES and handles.holds(path_of(node))
         case _:
             return False
 

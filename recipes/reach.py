@@ -11,9 +11,9 @@ NAMES = frozenset({
 """Names of which each alone gives all variables."""
 
 _ATTRIBUTES = frozenset({
-    "__builtins__", "__globals__", "__main__", "__subclasses__", "_current_frames", "_getframe", "currentframe",
-    "f_back", "f_builtins", "f_globals", "f_locals", "get_objects", "get_referents", "get_referrers", "modules",
-    "user_global_ns", "user_module", "user_ns",
+    "InteractiveShell", "__builtins__", "__globals__", "__main__", "__subclasses__", "_current_frames", "_getframe",
+    "currentframe", "f_back", "f_builtins", "f_globals", "f_locals", "get_ipython", "get_objects", "get_referents",
+    "get_referrers", "getmodule", "modules", "user_global_ns", "user_module", "user_ns",
 })  # fmt: skip
 _WAYS_THERE = frozenset({
     "__main__", "bdb", "builtins", "cProfile", "code", "doctest", "gc", "pdb", "profile", "trace",

@@ -4,7 +4,7 @@
 import ast
 from collections.abc import Iterable
 
-from recipes.spoken_names import may_name_anything, names_in_call, names_in_text
+from recipes.spoken_names import may_name_anything, names_in_annotation, names_in_call, names_in_text
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -47,7 +47,8 @@ class Scope(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        self.visit_all([node.annotation, node.value])
+        self._visit_annotations([node.annotation])
+        self.visit_all([node.value])
         if node.value is not None or not isinstance(node.target, ast.Name):
             self.visit(node.target)
 
@@ -106,9 +107,15 @@ class Scope(ast.NodeVisitor):
         self._visit_function(node)
 
     def _visit_function(self, node: _Function) -> None:
-        self.visit_all([*node.decorator_list, *_annotations(node.args), node.returns])
+        self.visit_all(node.decorator_list)
+        self._visit_annotations([*_annotations(node.args), *([node.returns] if node.returns else [])])
         self._visit_inner(node.args, node.body)
         self.stores.add(node.name)
+
+    def _visit_annotations(self, annotations: Iterable[ast.expr]) -> None:
+        for annotation in annotations:
+            self.spoken |= names_in_annotation(annotation)
+            self.visit(annotation)
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self._visit_inner(node.args, [node.body])

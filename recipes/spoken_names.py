@@ -7,15 +7,18 @@ from collections.abc import Iterator
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _AT = re.compile(r"@\s*([^\W\d]\w*)")
 _READERS = frozenset({
-    "Formula", "SQLContext", "build_design_matrices", "dmatrices", "dmatrix", "eval", "evaluate", "exec",
+    "Formula", "SQLContext", "build_design_matrices", "dmatrices", "dmatrix", "eval", "exec",
     "execute_global", "from_formula", "gee", "glm", "glmgam", "gls", "glsar", "logit", "mixedlm", "mnlogit",
     "model_matrix", "negativebinomial", "nominal_gee", "ols", "ordinal_gee", "phreg", "poisson", "probit", "quantreg",
     "query", "register_globals", "rlm", "sql", "wls",
 })  # fmt: skip
 """Calls by their last name: df.query, pd.eval, smf.ols, patsy.dmatrix, pl.sql. They see every variable there is."""
 
-_NAMED = _READERS | {"attrgetter", "execute", "executemany", "getattr", "hasattr"}
+_NAMED = _READERS | {"attrgetter", "evaluate", "execute", "executemany", "getattr", "hasattr"}
 """Also those whose text only rarely names a variable: one that is computed is not taken to name any."""
+
+_AMBIGUOUS = frozenset({"logit", "poisson", "probit"})
+"""Numbers are drawn and turned by functions of these names too; formulas come with data."""
 
 _TEXTS = ("expr", "formula", "formula_like", "query", "sql")
 
@@ -24,6 +27,12 @@ def names_in_text(node: ast.Constant | ast.JoinedStr) -> frozenset[str]:
     """What a string may name wherever it goes: @limit, and everything in a formula."""
     text = _text(node)
     return frozenset(_IDENTIFIER.findall(text) if "~" in text else _AT.findall(text))
+
+
+def names_in_annotation(node: ast.expr) -> frozenset[str]:
+    """What a type in quotes names: it may be evaluated at any time."""
+    texts = [_text(part) for part in ast.walk(node) if isinstance(part, ast.Constant)]
+    return frozenset(name for text in texts for name in _IDENTIFIER.findall(text))
 
 
 def names_in_call(call: ast.Call) -> frozenset[str]:
@@ -39,7 +48,18 @@ def may_name_anything(call: ast.Call) -> bool:
     called = _called(call)
     if called in ("SQLContext", "register_globals"):
         return True
+    if called in _AMBIGUOUS and not _is_formulas(call):
+        return False
     return called in _READERS and any(not _is_shown(text) for text in _given(call))
+
+
+def _is_formulas(call: ast.Call) -> bool:
+    """Whether it is statsmodels' function: imported as such, of `smf`, or with a formula or data."""
+    match call.func:
+        case ast.Name() | ast.Attribute(value=ast.Name(id="smf")):
+            return True
+        case _:
+            return any(keyword.arg in ("data", "formula") for keyword in call.keywords)
 
 
 def _given(call: ast.Call) -> Iterator[ast.expr]:
