@@ -12,6 +12,8 @@ from recipes.recipe import RecipeCell
 from recipes.scopes import Scope
 
 KNOWN = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__", "__builtins__", "display", "get_ipython"}
+_DEEPEST = 200
+"""Levels of a cell's syntax tree: each takes a few of the thousand calls that Python lets stand open."""
 _RESULTS = re.compile(r"_{1,3}|_i{0,3}\d*|_(?:dh|ih|oh)|In|Out")
 """What IPython keeps of earlier cells."""
 _MAGIC = re.compile(r"^(\s*)(?:[\w.,\s]+=\s*)?[%!?].*$|^.*\?{1,2}$")
@@ -60,7 +62,28 @@ def names_of(cell: RecipeCell) -> CellNames:
 
 
 def _parsed(cell: RecipeCell) -> tuple[ast.Module, bool]:
-    """The cell's tree, and whether it has magics; these become nothing, on the same lines."""
+    """The cell's tree, and whether it has magics. It is flat enough for whoever walks it."""
+    try:
+        tree, has_magic = _tree(cell)
+        _check_depth(tree)
+    except (RecursionError, MemoryError):
+        raise RecipeInvalid(
+            f"notebook.py, line {cell.line}: the cell '{cell.name}' is nested too deeply to be read",
+            f"have at most {_DEEPEST} levels: split what is long into several statements",
+        ) from None
+    return tree, has_magic
+
+
+def _check_depth(tree: ast.AST) -> None:
+    level: list[ast.AST] = [tree]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    if level:
+        raise RecursionError
+
+
+def _tree(cell: RecipeCell) -> tuple[ast.Module, bool]:
+    """Magics become nothing, on the same lines."""
     try:
         return ast.parse(cell.source), False
     except (SyntaxError, ValueError) as error:
@@ -70,7 +93,7 @@ def _parsed(cell: RecipeCell) -> tuple[ast.Module, bool]:
         if plain != cell.source:
             try:
                 return ast.parse(plain), True
-            except SyntaxError:
+            except (SyntaxError, ValueError):
                 pass
         line = cell.line - 1 + (error.lineno or 1) if isinstance(error, SyntaxError) else cell.line
         raise RecipeInvalid(
