@@ -6,7 +6,7 @@ import pytest
 
 from fakes.recipes import write_recipe
 from flows.request import make_request
-from recipes.errors import RecipeInvalid
+from recipes.errors import BadParameter, RecipeInvalid
 from recipes.recipe_file import read_recipe
 
 
@@ -28,3 +28,23 @@ def test_cells_that_cannot_be_followed_are_their_authors(tmp_path: Path, code: s
     recipe = read_recipe(write_recipe(tmp_path / "mine", toml="", notebook=f"# %% one\n{code}\n"))
     with pytest.raises(RecipeInvalid, match=says):
         make_request(recipe)
+
+
+@pytest.mark.parametrize(
+    ("objective", "says"),
+    [
+        ("why\ud800", "objective 'why.ud800' holds half a character"),
+        ("?" * 100_001, "objective .* has 100,001 characters"),
+    ],
+)
+def test_a_question_that_cannot_be_kept_is_refused(tmp_path: Path, objective: str, says: str) -> None:
+    """Half a character can be neither written nor sent; a book is no question."""
+    with pytest.raises(BadParameter, match=says):
+        make_request(read_recipe(write_recipe(tmp_path / "mine")), objective=objective)
+
+
+def test_a_day_that_cannot_be_shown_is_refused(tmp_path: Path) -> None:
+    """With a message that any terminal can write."""
+    with pytest.raises(BadParameter, match=r"the day '.ud800' is no date") as refusal:
+        make_request(read_recipe(write_recipe(tmp_path / "mine")), as_of="\ud800")
+    assert str(refusal.value).encode()
