@@ -189,15 +189,23 @@ _TYPES: dict[Kind, Any] = {  # Any: what pydantic takes for a field's type
 def parameter_model(recipe: Recipe) -> type[BaseModel]:
     """The parameters as a model: its JSON schema is the form that Prefect's UI shows."""
     fields: dict[str, Any] = {  # Any: a type and its field, as create_model takes them
-        parameter.name: (_field_type(parameter), _field(parameter)) for parameter in recipe.parameters.values()
+        field_name(parameter.name): (_field_type(parameter), _field(parameter))
+        for parameter in recipe.parameters.values()
     }
     name = "".join(part.capitalize() for part in recipe.name.replace("_", "-").split("-"))
     return create_model(
         f"{name}Parameters",
-        __config__=ConfigDict(frozen=True, extra="forbid", title=f"{recipe.title}: parameters"),
+        __config__=ConfigDict(
+            frozen=True, extra="forbid", serialize_by_alias=True, title=f"{recipe.title}: parameters"
+        ),
         __doc__=recipe.purpose,
         **fields,
     )
+
+
+def field_name(name: str) -> str:
+    """What a model calls the field of that alias: one that models have themselves (copy, schema) is written large."""
+    return name.capitalize() if hasattr(BaseModel, name) else name
 
 
 def _field_type(parameter: Parameter) -> Any:  # Any: a type that is made at run time
@@ -210,10 +218,11 @@ def _field_type(parameter: Parameter) -> Any:  # Any: a type that is made at run
 def _field(parameter: Parameter) -> Any:  # Any: pydantic's Field() says so itself
     title = parameter.name.replace("_", " ").capitalize()
     if parameter.default is None:
-        return Field(title=title, description=parameter.description)
+        return Field(title=title, description=parameter.description, alias=parameter.name)
     default = value_of(parameter, parameter.default)
     return Field(
         default=date.fromisoformat(str(default)) if parameter.type == "date" else default,
         title=title,
         description=parameter.description,
+        alias=parameter.name,
     )
