@@ -14,33 +14,51 @@ STATES = frozenset({"environ", "options", "rcParams", "rcParamsDefault"})
 
 
 @dataclass(frozen=True, slots=True)
+class Handle:
+    """What a name stands for, as one would import it, and whether that is surely a module."""
+
+    origin: str
+    is_module: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Handles:
-    """Each name, and whether it is surely a module itself."""
+    """All such names of several cells: what one imports, another uses."""
 
-    names: Mapping[str, bool]
+    names: Mapping[str, Handle]
 
-    def holds(self, path: tuple[str, ...]) -> bool:
-        return bool(path) and path[0] in self.names
+    def origin(self, path: tuple[str, ...]) -> tuple[str, ...]:
+        """Where a path leads: (pd, options) to (pandas, options); nothing when it begins with another name."""
+        held = self.names.get(path[0]) if path else None
+        return (*held.origin.split("."), *path[1:]) if held else ()
+
+    def depth(self, path: tuple[str, ...]) -> int:
+        """How far from a module a path leads: 0 is the module itself, 1 what it holds."""
+        return len(path) - self.is_module(path[0])
 
     def is_module(self, name: str) -> bool:
-        return self.names.get(name, False)
+        return name in self.names and self.names[name].is_module
+
+
+_ANY = Handle("", is_module=True)
 
 
 def handles_in(trees: Iterable[ast.AST]) -> Handles:
-    """All of them in these cells together: what one imports, another uses."""
+    """All of them in these cells together."""
     several = list(trees)
-    names: dict[str, bool] = {}
+    names: dict[str, Handle] = {}
     for imported in (each for tree in several for each in imports_in(tree) if each.name):
-        names[imported.name] = imported.is_module and names.get(imported.name, True)
+        names[imported.name] = Handle(imported.origin, imported.is_module and names.get(imported.name, _ANY).is_module)
     aliases = [alias for tree in several for alias in _aliases(tree)]
     returned = [pair for tree in several for pair in _returned(tree)]
     givers, more = set[str](), True
     while more:
-        givers |= {name for name, value in returned if _is_held(value, names, givers)}
-        found = {name for name, value in aliases if name not in names and _is_held(value, names, givers)}
-        found |= givers - names.keys()
-        names |= dict.fromkeys(found, False)
-        more = bool(found)
+        found = {name: value for name, value in aliases if name not in names and _is_held(value, names, givers)}
+        given = {n: value for n, value in returned if n not in givers and _is_held(value, names, givers)}
+        givers |= given.keys()
+        found |= {name: value for name, value in given.items() if name not in names}
+        names |= {name: Handle(".".join(Handles(names).origin(path_of(value)))) for name, value in found.items()}
+        more = bool(found or given)
     return Handles(names)
 
 
@@ -79,15 +97,18 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _returned(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """Functions, with what they may give."""
+    """Functions, with what they may give; classes, with what they keep for everybody."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             for part in ast.walk(node):
                 if isinstance(part, ast.Return) and part.value:
                     yield node.name, part.value
+        elif isinstance(node, ast.ClassDef):
+            kept = [part.value for part in ast.walk(node) if isinstance(part, ast.Assign)]
+            yield from ((node.name, one) for one in kept if isinstance(one, ast.Attribute) and one.attr in STATES)
 
 
-def _is_held(value: ast.expr, names: Mapping[str, bool], givers: Collection[str]) -> bool:
+def _is_held(value: ast.expr, names: Mapping[str, Handle], givers: Collection[str]) -> bool:
     match value:
         case ast.Call(func=ast.Name(id=name)) if name in givers:
             return True

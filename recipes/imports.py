@@ -18,7 +18,9 @@ _LIBRARIES = frozenset({
 """What requirements-sandbox.lock installs, as it is imported. What is missing here is taken for the recipe's own."""
 
 _PYTHON_FILE = re.compile(r"([\w./-]*)\.py\b")
-IMPORTERS = frozenset({"__import__", "import_module", "reload", "run_module", "run_path", "spec_from_file_location"})
+IMPORTERS = frozenset({
+    "SourceFileLoader", "__import__", "import_module", "reload", "run_module", "run_path", "spec_from_file_location",
+})  # fmt: skip
 """Functions that import what their first argument names."""
 
 

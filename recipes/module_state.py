@@ -11,14 +11,13 @@ from recipes.handles import STATES, Handles, handles_in, path_of
 from recipes.imports import imports_in, own_packages
 
 _CHANGING = frozenset({
-    "__delattr__", "__delitem__", "__setattr__", "__setitem__", "addFilter", "addHandler", "addLevelName", "addfont",
-    "alarm", "basicConfig", "begin", "captureWarnings", "chdir", "clear_cache", "clear_flags", "clear_traps", "delitem",
-    "dictConfig", "disable", "enable", "field_size_limit", "fileConfig", "filterwarnings", "ioff", "ion", "putenv",
-    "rc", "rc_file", "rcdefaults", "reconfigure", "reload", "removeFilter", "removeHandler", "reset_option",
-    "reset_orig", "resetwarnings", "restore_defaults", "seed", "set", "setLevel", "setattr", "setbufsize", "setcontext",
-    "seterr", "seterrcall", "setfirstweekday", "setitem", "setitimer", "setlocale", "setprofile", "setrecursionlimit",
-    "setswitchinterval", "settrace", "signal", "simplefilter", "switch_backend", "tzset", "umask", "unsetenv", "use",
-    "xkcd",
+    "addFilter", "addHandler", "addLevelName", "addfont", "alarm", "basicConfig", "captureWarnings", "chdir",
+    "clear_cache", "clear_flags", "clear_traps", "dictConfig", "disable", "enable", "field_size_limit", "fileConfig",
+    "filterwarnings", "ioff", "ion", "putenv", "rc", "rc_file", "rcdefaults", "reconfigure", "reload", "removeFilter",
+    "removeHandler", "reset_option", "reset_orig", "resetwarnings", "restore_defaults", "seed", "set", "setLevel",
+    "setbufsize", "setcontext", "seterr", "seterrcall", "setfirstweekday", "setitimer", "setlocale", "setprofile",
+    "setrecursionlimit", "setswitchinterval", "settrace", "signal", "simplefilter", "switch_backend", "tzset", "umask",
+    "unsetenv", "use", "xkcd",
 })  # fmt: skip
 """Calls by their last name: plt.rc, np.random.seed, warnings.filterwarnings, os.chdir, matplotlib.use."""
 
@@ -32,8 +31,13 @@ _CONTAINER_CHANGES = frozenset({
 _OWN_STATE = frozenset({"Random", "SystemRandom", "Generator", "RandomState", "SeedSequence", "default_rng", "PCG64"})
 """Random numbers with a state of their own; every other call of a `random` module moves the one that all share."""
 
-_STAYS = frozenset({"__enter__", "enter_context", "enter_async_context"})
-"""Entered here and left later, or never: a setting may hold until then."""
+_STAYS = frozenset({"__aenter__", "__enter__", "enter_async_context", "enter_context", "exec_module", "load_module"})
+"""Entered here and left later, or never: a setting may hold until then. And what runs code that is not seen."""
+
+_OF_OBJECTS = frozenset({
+    "__delattr__", "__delitem__", "__setattr__", "__setitem__", "delattr", "delitem", "setattr", "setitem",
+})  # fmt: skip
+"""Functions that change what they are handed first, or belong to."""
 
 _LOOKS = frozenset({"dict", "dir", "getattr", "hasattr", "help", "id", "isinstance", "len", "list", "print", "repr"})
 """Functions that change nothing of what they are handed."""
@@ -76,8 +80,11 @@ def _callers(trees: Iterable[ast.AST], handles: Handles, known: Collection[str])
 
 
 def changes_a_module(tree: ast.AST, handles: Handles) -> bool:
-    """Whether the code sets, calls or hands on something of a module's, as later code would notice."""
-    harmless = {id(item.context_expr) for node in ast.walk(tree) if isinstance(node, ast.With) for item in node.items}
+    """Whether the code sets, calls, hands on or keeps something of a module's, as later code would notice."""
+    blocks = [node for node in ast.walk(tree) if isinstance(node, (ast.With, ast.AsyncWith))]
+    entered = [item.context_expr for node in blocks for item in node.items]
+    parts = [node.value for node in ast.walk(tree) if isinstance(node, (ast.Attribute, ast.Subscript))]
+    harmless = {id(node) for node in (*entered, *parts)} | {id(n.func) for n in entered if isinstance(n, ast.Call)}
     return any(_is_change(node, handles, harmless) for node in ast.walk(tree))
 
 
@@ -100,25 +107,46 @@ def _mentions(tree: ast.AST, names: Collection[str]) -> bool:
 def _is_change(node: ast.AST, handles: Handles, harmless: Collection[int]) -> bool:
     match node:
         case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
-            return handles.holds(path_of(node))
+            return bool(handles.origin(path_of(node))) or _is_of_class(node)
         case ast.AugAssign(target=ast.Name(id=name)):
-            return handles.holds((name,))
+            return name in handles.names
+        case ast.Attribute() | ast.Name() if id(node) not in harmless:
+            return _is_changing_function(path_of(node), handles)
         case ast.Call() if id(node) not in harmless:
             return _is_changing_call(node, handles)
-        case ast.FunctionDef(decorator_list=decorators) | ast.ClassDef(decorator_list=decorators):
-            return any(_is_changing_path(path_of(each), handles) for each in decorators)
         case _:
             return False
+
+
+def _is_of_class(node: ast.expr) -> bool:
+    """type(x).a and x.__class__.a: it may be anybody's class."""
+    calls = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return any(isinstance(each, ast.Name) and each.id == "type" for each in calls) or "__class__" in path_of(node)
+
+
+def _is_changing_function(path: tuple[str, ...], handles: Handles) -> bool:
+    """Also when it is not called here: it may be later, by another name."""
+    origin = handles.origin(path)
+    if not origin or origin[0] == "recipes":
+        return False
+    last = origin[-1]
+    if last in _CHANGING or last.startswith(_CHANGING_PREFIXES) or "Config" in origin:
+        return True
+    return len(origin) > 1 and "random" in origin[:-1] and last not in _OWN_STATE and len(path) > 1
 
 
 def _is_changing_call(call: ast.Call, handles: Handles) -> bool:
     path = path_of(call.func)
     last = call.func.attr if isinstance(call.func, ast.Attribute) else path[-1] if path else ""
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    if last in _STAYS or _is_changing_path(path, handles):
+    if last in _STAYS:
         return True
-    if last in ("setattr", "delattr", "setitem", "delitem") or last.startswith(("__set", "__del")):
-        return any(handles.holds(path_of(each)) for each in given[:1])
+    if handles.origin(path) and (
+        last in ("begin", *_OF_OBJECTS) or (last in _CONTAINER_CHANGES and len(path) > 1 and handles.depth(path) > 1)
+    ):
+        return True
+    if last in _OF_OBJECTS:
+        return any(handles.origin(path_of(each)) or _is_of_class(each) for each in given[:1])
     return last not in _LOOKS and any(_is_state(each, handles) for each in given)
 
 
@@ -128,18 +156,6 @@ def _is_state(node: ast.expr, handles: Handles) -> bool:
         case ast.Name(id=name):
             return handles.is_module(name)
         case ast.Attribute(attr=name):
-            return name in STATES and handles.holds(path_of(node))
+            return name in STATES and bool(handles.origin(path_of(node)))
         case _:
             return False
-
-
-def _is_changing_path(path: tuple[str, ...], handles: Handles) -> bool:
-    if not handles.holds(path):
-        return False
-    last = path[-1]
-    if last in _CHANGING or last.startswith(_CHANGING_PREFIXES):
-        return True
-    kept = len(path) if handles.is_module(path[0]) else len(path) + 1
-    if "Config" in path or (len(path) > 1 and kept > 2 and last in _CONTAINER_CHANGES):
-        return True
-    return len(path) > 1 and "random" in path[:-1] and last not in _OWN_STATE

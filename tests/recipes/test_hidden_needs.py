@@ -88,7 +88,7 @@ def test_what_needs_a_cell_that_reads_all_needs_all() -> None:
         "from sys import modules", "import builtins\nbuiltins.eval('a')", "__builtins__['eval']('a')",
         "f.__globals__['a']", "import sys\nsys._getframe().f_globals", "import inspect\ninspect.currentframe()",
         "import importlib\nimportlib.import_module('__main__')", "__import__(name)", "getattr(f, '__globals__')",
-        "import timeit\ntimeit.timeit('f()', setup='from __main__ import f')", "import gc\ngc.get_objects()",
+        "import timeit\ntimeit.timeit('f()', setup='from __main__ import f')", "import gc\ngc.get_objects()", "print.__self__.eval('a')", "import unittest\nunittest.main()",
         "import cProfile\ncProfile.run('f()')", "def f():\n    return eval('a')", "_oh[1]", "vars()['a']",
         "locals()['a']", "import IPython\nIPython.get_ipython()", "import inspect\ninspect.getmodule(f).a",
         "class C:\n    def m(self): return globals()", "[eval][0]('a')",
@@ -112,7 +112,7 @@ def test_asking_who_runs_is_no_way_to_every_name() -> None:
     [
         "import helper", "from helper import f", "def f():\n    import helper\n    return helper.x",
         "from tools.helper import f", "from . import helper", "import importlib\nimportlib.import_module('helper')",
-        "__import__('helper')", "import runpy\nrunpy.run_path('a.py')",
+        "__import__('helper')", "SourceFileLoader('helper', 'h.py').load_module()", "import runpy\nrunpy.run_path('a.py')",
     ],
 )  # fmt: skip
 def test_a_module_of_the_runs_own_ties_to_all_after(code: str) -> None:
@@ -163,6 +163,10 @@ def test_known_packages_are_nobodys_own(package: str) -> None:
         "for o in (pd.options, plt.rcParams):\n    o.x = 1", "if (o := pd.options):\n    o.x = 1", "sys.path += ['lib']",
         "def kept(): return pd.options\no = kept()\no.x = 1", "def kept(): return pd.options\nkept().x = 1",
         "mine = {}\nmine['o'] = pd.options\nmine['o'].x = 1", "several = [pd.options]\nseveral[0].x = 1",
+        "s = pd.set_option\ns('a', 1)", "from pandas import set_option as s\ns('a', 1)", "from os import chdir as go\ngo('a')",
+        "import functools\nf = functools.partial(pd.set_option, 'a')\nf(1)", "type(df).foo = 1", "df.__class__.foo = 1",
+        "setattr(type(df), 'foo', 1)", "list(map(os.chdir, ['a']))", "hooks = [plt.rcdefaults]", "class A:\n    opts = pd.options\nA.opts.x = 1",
+        "from recipes.kit import run\nrun.begin('{}')", "loader.exec_module(m)",
         "import csv\ncsv.field_size_limit(1)", "import signal\nsignal.signal(1, f)", "sys.stdout.reconfigure()",
     ],
 )  # fmt: skip
@@ -181,6 +185,9 @@ def test_a_cell_that_changes_what_a_module_keeps_is_needed_by_all(code: str) -> 
         "home = dict(os.environ)\nhome['a'] = '1'", "json.load(open('a.json'))", "with np.errstate(all='ignore'):\n    1",
         "x = np.linspace(0, 1)\nx[0] = 2", "math.pi", "p = math.pi * 2\np += 1",
         "by = {'mean': np.mean}\nby['max'] = np.max", "rng = np.random.default_rng(1)\nrng.poisson(x, n)",
+        "from recipes.kit import run\nrng = np.random.default_rng(run.seed)", "from scipy import signal\nsignal.find_peaks(x)",
+        "def f(rng: np.random.Generator): return rng", "from recipes.kit import run\nx = run.parameters.top_n",
+        "parts = os.path.split('a')\nparts.append", "new = df.set_index('a')\nnew['b'] = 1",
     ],
 )  # fmt: skip
 def test_what_changes_no_module_is_needed_by_nobody(code: str) -> None:
