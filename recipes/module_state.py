@@ -62,20 +62,18 @@ def changing_cells(trees: Mapping[str, ast.AST]) -> frozenset[str]:
 def _callers(trees: Iterable[ast.AST], handles: Handles, known: Collection[str]) -> frozenset[str]:
     """Names through which later cells may change a module: `known`, functions that do it, what classes make."""
     named = [pair for tree in trees for pair in _named(tree)]
-    found, makers, more = {*known}, {*known}, True
+    found = {*known} | {name for name, n in named if not isinstance(n, ast.Call) and changes_a_module(n, handles)}
+    makers = {*known} | {name for name, node in named if name in found and isinstance(node, ast.ClassDef)}
+    more = True
     while more:
-        new = {
-            name
+        new = [
+            (name, node)
             for name, node in named
-            if name not in found
-            and (
-                _mentions(node, makers)
-                or (not isinstance(node, ast.Call) and (changes_a_module(node, handles) or _mentions(node, found)))
-            )
-        }
+            if name not in found and _mentions(node, makers if isinstance(node, ast.Call) else found)
+        ]
         more = bool(new)
-        found |= new
-        makers |= {name for name, node in named if name in new and isinstance(node, (ast.ClassDef, ast.Call))}
+        found |= {name for name, _ in new}
+        makers |= {name for name, node in new if isinstance(node, (ast.ClassDef, ast.Call))}
     return frozenset(found)
 
 
