@@ -13,7 +13,8 @@ NAMES = frozenset({
 _ATTRIBUTES = frozenset({
     "InteractiveShell", "__builtins__", "__globals__", "__main__", "__self__", "__subclasses__", "_current_frames",
     "_getframe", "currentframe", "f_back", "f_builtins", "f_globals", "f_locals", "get_ipython", "get_objects",
-    "get_referents", "get_referrers", "getclosurevars", "getmodule", "modules", "user_global_ns", "user_module", "user_ns",
+    "get_referents", "get_referrers", "getclosurevars", "getmodule", "modules", "user_global_ns", "user_module",
+    "user_ns",
 })  # fmt: skip
 _WAYS_THERE = frozenset({
     "__main__", "bdb", "builtins", "cProfile", "code", "ctypes", "doctest", "gc", "pdb", "profile", "trace", "unittest",

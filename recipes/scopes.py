@@ -72,9 +72,14 @@ class Scope(ast.NodeVisitor):
         self.outer.update(node.names)
 
     def visit_Import(self, node: ast.Import) -> None:
+        """`import xml.dom` binds "xml." too: who says `import xml` later may find xml.dom there."""
         for alias in node.names:
             bound = alias.asname or alias.name.partition(".")[0]
             self.imports[bound] = alias.name if alias.asname else bound
+            if not alias.asname and "." in alias.name:
+                self.imports[f"{bound}."] = bound
+            elif not alias.asname:
+                self.spoken.add(f"{bound}.")
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
@@ -133,6 +138,7 @@ class Scope(ast.NodeVisitor):
         inner.visit_all(node.body)
         self.spoken |= inner.spoken
         self.loads |= inner.loads  # `x = x` in a class body reads the outer one
+        self.loads |= {f"_{node.name.lstrip('_')}{name}" for name in inner.loads if _is_mangled(name)}
         self._take(inner)
         self.stores.add(node.name)
 
@@ -169,6 +175,11 @@ class Scope(ast.NodeVisitor):
         self.imports_everything |= inner.imports_everything
         for name in set(inner.imports) & inner.outer:
             self.stores.add(name)
+
+
+def _is_mangled(name: str) -> bool:
+    """In a class C, `__x` is `_C__x`."""
+    return name.startswith("__") and not name.endswith("__")
 
 
 def _all(arguments: ast.arguments) -> list[ast.arg]:

@@ -266,6 +266,17 @@ def test_a_variable_that_may_be_an_earlier_ones_is_needed(code: str) -> None:
     assert "make" in Dataflow(cells(make="x = 1", use=code)).needs("use")
 
 
+def test_a_submodule_is_there_by_whoever_imported_it() -> None:
+    """`import xml` alone has no xml.dom: when that comes from an earlier cell, that one is needed."""
+    flow = Dataflow(cells(one="import xml.dom", two="import xml\nxml.dom", three="import xml.sax", four="import json"))
+    assert [flow.needs(name) for name in ("two", "three", "four")] == [("one",), (), ()]
+
+
+def test_a_private_name_in_a_class_is_the_classes() -> None:
+    """Python reads `__limit` in a class C as `_C__limit`."""
+    assert Dataflow(cells(a="_C__limit = 1", b="class C:\n    def m(self): return __limit")).needs("b") == ("a",)
+
+
 def test_every_locked_library_is_known() -> None:
     """One that is missing would be taken for the recipe's own, and tie all later cells to whoever imports it."""
     lock = Path(__file__).parents[2] / "requirements-sandbox.lock"
