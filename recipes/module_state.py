@@ -22,6 +22,12 @@ _CHANGING = frozenset({
 """Calls by their last name: plt.rc, np.random.seed, warnings.filterwarnings, os.chdir, matplotlib.use."""
 
 _CHANGING_PREFIXES = ("deregister", "disable_", "enable_", "patch", "register", "set_", "setdefault", "unregister")
+_OF_TABLES = frozenset({
+    "set_axis", "set_categories", "set_codes", "set_difference", "set_flags", "set_index", "set_intersection",
+    "set_levels", "set_names", "set_sorted", "set_symmetric_difference", "set_union",
+})  # fmt: skip
+"""Methods that give a new table: pd.read_csv(…).set_index(…)."""
+
 _CONTAINER_CHANGES = frozenset({
     "add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault",
     "sort", "update",
@@ -125,7 +131,7 @@ def _is_of_class(node: ast.expr) -> bool:
 def _is_changing_function(path: tuple[str, ...], handles: Handles) -> bool:
     """Also when it is not called here: it may be later, by another name."""
     origin = handles.origin(path)
-    if not origin or origin[0] == "recipes":
+    if not origin or origin[0] == "recipes" or origin[-1] in _OF_TABLES:
         return False
     last = origin[-1]
     if last in _CHANGING or last.startswith(_CHANGING_PREFIXES) or "Config" in origin:

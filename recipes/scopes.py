@@ -138,7 +138,7 @@ class Scope(ast.NodeVisitor):
         inner.visit_all(node.body)
         self.spoken |= inner.spoken
         self.loads |= inner.loads  # `x = x` in a class body reads the outer one
-        self.loads |= {f"_{node.name.lstrip('_')}{name}" for name in inner.loads if _is_mangled(name)}
+        self.spoken |= {f"_{node.name.lstrip('_')}{name}" for name in inner.loads if _is_mangled(name)}
         self._take(inner)
         self.stores.add(node.name)
 
