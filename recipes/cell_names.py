@@ -171,6 +171,8 @@ class _Flow:
         """What has no statements in it. All that it uses counts as used before it binds."""
         scope = Scope()
         scope.visit(node)
+        scope.loads |= scope.module_loads
+        scope.stores |= scope.module_stores
         self.uses |= scope.loads - bound - _own_name(node)
         self.spoken |= scope.spoken - bound
         self.scope.loads |= scope.loads

@@ -21,6 +21,10 @@ class Scope(ast.NodeVisitor):
         self.deletes: set[str] = set()
         self.outer: set[str] = set()
         """Names that are declared global in here."""
+        self._module_names: set[str] = set()
+        self.module_loads: set[str] = set()
+        self.module_stores: set[str] = set()
+        """What functions within functions use and bind of the module's, past all scopes between."""
         self.imports_everything = False
         self.spoken: set[str] = set()
         """Names in strings that a library may look up, as in a query."""
@@ -66,6 +70,7 @@ class Scope(ast.NodeVisitor):
 
     def visit_Global(self, node: ast.Global) -> None:
         self.outer.update(node.names)
+        self._module_names.update(node.names)
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
         self.loads.update(node.names)
@@ -173,6 +178,8 @@ class Scope(ast.NodeVisitor):
         self.may_name_anything |= inner.may_name_anything
         self.stores |= inner.stores & inner.outer
         self.imports_everything |= inner.imports_everything
+        self.module_loads |= inner.module_loads | (inner.loads & inner._module_names)
+        self.module_stores |= inner.module_stores | ((inner.stores | set(inner.imports)) & inner._module_names)
         for name in set(inner.imports) & inner.outer:
             self.stores.add(name)
 

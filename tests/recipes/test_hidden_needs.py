@@ -272,6 +272,13 @@ def test_a_submodule_is_there_by_whoever_imported_it() -> None:
     assert [flow.needs(name) for name in ("two", "three", "four")] == [("one",), (), ()]
 
 
+@pytest.mark.parametrize("inner", ["x = 2", "print(x)", "import os as x", "x += 1", "del x"])
+def test_a_function_in_a_function_may_declare_a_name_global(inner: str) -> None:
+    """It is the module's, also when the function around it has one of its own by that name."""
+    code = f"def f():\n    x = 1\n    def g():\n        global x\n        {inner}\n    g()"
+    assert Dataflow(cells(make="x = 0", define=code, call="f()", use="x")).needs("use") == ("make", "define", "call")
+
+
 def test_a_private_name_in_a_class_is_the_classes() -> None:
     """Python reads `__limit` in a class C as `_C__limit`."""
     assert Dataflow(cells(a="_C__limit = 1", b="class C:\n    def m(self): return __limit")).needs("b") == ("a",)
