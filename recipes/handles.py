@@ -47,7 +47,8 @@ def handles_in(trees: Iterable[ast.AST]) -> Handles:
     """All of them in these cells together."""
     several = list(trees)
     names: dict[str, Handle] = {}
-    for imported in (each for tree in several for each in imports_in(tree) if each.name):
+    imports = {each for tree in several for each in imports_in(tree) if each.name}
+    for imported in sorted(imports, key=lambda each: (each.package != "recipes", each.origin, each.is_module)):
         names[imported.name] = Handle(imported.origin, imported.is_module and names.get(imported.name, _ANY).is_module)
     aliases = [alias for tree in several for alias in _aliases(tree)]
     returned = [pair for tree in several for pair in _returned(tree)]
