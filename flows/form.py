@@ -7,16 +7,20 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from flows.request import Request, make_request
+from recipes.parameters import field_name
 from recipes.recipe import Recipe
 
 
 def file_model(recipe: Recipe) -> type[BaseModel]:
     """A path for each input."""
     fields: dict[str, Any] = {  # Any: what create_model takes
-        name: (str, Field(default="", title=name, description=f"{each.description} A path where it runs."))
+        field_name(name): (
+            str,
+            Field(default="", title=name, description=f"{each.description} A path where it runs.", alias=name),
+        )
         for name, each in recipe.inputs.items()
     }
-    return create_model("Files", __config__=ConfigDict(extra="forbid"), **fields)
+    return create_model("Files", __config__=ConfigDict(extra="forbid", serialize_by_alias=True), **fields)
 
 
 def as_request(recipe: Recipe, form: Mapping[str, Any]) -> Request:  # Any: what Prefect checked by the flow's types

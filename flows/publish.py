@@ -45,7 +45,7 @@ class Progress:
     """How far a run is, as the UI shows it: not told more often than every two seconds."""
 
     def __init__(self, recipe: Recipe, steps: int) -> None:
-        self._key = f"{recipe.name}-progress"
+        self._key = artifact_key(recipe.name, "progress")
         self._steps = steps
         self._done = 0
         self._told_s = time.monotonic()
@@ -106,21 +106,23 @@ def _answers() -> bool:
 def _shows(run: Run, recipe: Recipe) -> Iterator[Callable[[], object]]:
     """Each artifact, ready to be made."""
     name, record = recipe.name, run.record
-    yield partial(create_markdown_artifact, _cel(record), key=f"{name}-cel", description="The run's journal")
+    yield partial(
+        create_markdown_artifact, _cel(record), key=artifact_key(name, "cel"), description="The run's journal"
+    )
     scores = list(_scores(record.state))
-    yield partial(create_table_artifact, scores, key=f"{name}-scores", description="Scores by step")
+    yield partial(create_table_artifact, scores, key=artifact_key(name, "scores"), description="Scores by step")
     if numbers := _numbers(run):
-        yield partial(create_table_artifact, numbers, key=f"{name}-kpis", description="Key figures")
+        yield partial(create_table_artifact, numbers, key=artifact_key(name, "kpis"), description="Key figures")
     files = record.state.files
     for path in (path for path in recipe.deliverables if path in files):
         place, artifact = run.workspace.root / path, files[path].artifact
         said = f"{artifact.size:,} bytes, sha256 {artifact.sha256}; on the machine that ran it: {place}"
-        yield partial(create_link_artifact, f"file://{place}", path, f"{name}-{_as_key(path)}", said)
+        yield partial(create_link_artifact, f"file://{place}", path, artifact_key(name, path), said)
 
 
-def _as_key(path: str) -> str:
-    """Lower-case letters, digits and dashes."""
-    return "".join(char if char.isascii() and char.isalnum() else "-" for char in path.lower())
+def artifact_key(recipe: str, of: str) -> str:
+    """Lower-case letters, digits and dashes, as Prefect wants them."""
+    return "".join(char if char.isascii() and char.isalnum() else "-" for char in f"{recipe}-{of}".lower())
 
 
 def _cel(record: RunRecord) -> str:

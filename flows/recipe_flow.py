@@ -17,6 +17,7 @@ from flows.workshop import Workshop, workshop
 from recipes.catalog import Catalog
 from recipes.parameters import parameter_model
 from recipes.recipe import Recipe
+from recipes.recipe_name import function_name
 
 _SEARCHES_AT_ONCE = 4
 _BY_NAME = "flows.any_recipe"
@@ -45,7 +46,7 @@ def recipe_flow(recipe: Recipe) -> Flow[..., str]:
         return _answer(as_request(recipe, {**form, "sample": sample, "refresh": refresh}), workshop())
 
     models = {"parameters": parameter_model(recipe), "files": file_model(recipe)}
-    answer.__name__ = recipe.name.replace("-", "_")
+    answer.__name__ = function_name(recipe.name)
     answer.__module__ = _BY_NAME
     answer.__doc__ = recipe.purpose
     answer.__annotations__ |= models

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from recipes.dataflow import Dataflow
 from recipes.errors import BadParameter
 from recipes.inputs import check_inputs, sample_inputs
-from recipes.parameters import resolve
+from recipes.parameters import resolve, text_fault
 from recipes.recipe import Recipe
 from recipes.searches import Query, queries
 from run_record import Question
@@ -70,7 +71,7 @@ def make_request(  # noqa: PLR0913  (all that can be asked of a recipe)
     given = {**(sample_inputs(recipe) if is_sample else {}), **(files or {})}
     request = Request(
         recipe=recipe,
-        objective=objective.strip() or recipe.objective,
+        objective=_asked(objective) or recipe.objective,
         parameters=resolve(recipe, parameters or {}),
         files=check_inputs(recipe, given),
         as_of=_day(as_of),
@@ -78,8 +79,15 @@ def make_request(  # noqa: PLR0913  (all that can be asked of a recipe)
         is_sample=is_sample,
         is_refreshing=is_refreshing,
     )
-    request.queries()  # its templates render, or its author is told
+    request.queries()  # its templates render, and its cells can be followed, or its author is told
+    Dataflow(recipe.cells)
     return request
+
+
+def _asked(objective: str) -> str:
+    if fault := text_fault(objective):
+        raise BadParameter(f"the objective {objective[:60]!a} {fault}", "ask a question in a sentence or two")
+    return objective.strip()
 
 
 def _day(given: str | None) -> str:
@@ -88,4 +96,4 @@ def _day(given: str | None) -> str:
     try:
         return date.fromisoformat(given).isoformat()
     except ValueError:
-        raise BadParameter(f"the day '{given[:40]}' is no date", "write it as 2026-03-31") from None
+        raise BadParameter(f"the day {given[:40]!r} is no date", "write it as 2026-03-31") from None

@@ -1,5 +1,6 @@
 """Which recipes there are: the standard ones in this package, and those in the user's folders."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 from recipes.errors import RecipeError, RecipeInvalid, RecipeNotFound, meant
 from recipes.recipe import Recipe
 from recipes.recipe_file import FILE, read_recipe
+from recipes.recipe_name import function_name
 
 STANDARD = Path(__file__).parent
 
@@ -27,7 +29,7 @@ class Catalog:
 
     def __init__(self, folders: Sequence[Path] = (), standard: Path = STANDARD) -> None:
         self._standard = standard
-        places = dict.fromkeys(folder.expanduser().absolute() for folder in folders)
+        places = dict.fromkeys(Path(os.path.abspath(folder.expanduser())) for folder in folders)
         self._folders = tuple(place for place in places if place.resolve() != standard.resolve())
 
     def names(self) -> tuple[str, ...]:
@@ -71,12 +73,16 @@ class Catalog:
             return Listed(folder.name, folder, None, error, is_standard)
 
     def _refuse_shadow(self, folder: Path) -> None:
-        """Two recipes of one name: nobody could say which of them ran."""
-        first = next(other for other in self._all() if other.name == folder.name)
+        """Two recipes of one name, or of two that are one for Prefect: nobody could say which of them ran."""
+        called = function_name(folder.name)
+        first = next(other for other in self._all() if function_name(other.name) == called)
         if first == folder:
             return
         whose = "a standard recipe" if first.parent == self._standard else f"the one in {first}"
-        raise RecipeInvalid(f"{folder} has the name of {whose}", f"rename the folder, for example my-{folder.name}")
+        as_flow = "" if first.name == folder.name else f" ({called} as a flow)"
+        raise RecipeInvalid(
+            f"{folder} has the name of {whose}{as_flow}", f"rename the folder, for example my-{folder.name}"
+        )
 
 
 def _recipes_in(place: Path) -> list[Path]:

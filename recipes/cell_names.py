@@ -3,68 +3,87 @@
 import ast
 import builtins
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from recipes.errors import RecipeInvalid
-from recipes.module_state import changes_a_module
+from recipes.reach import NAMES, reaches_all
 from recipes.recipe import RecipeCell
 from recipes.scopes import Scope
 
 KNOWN = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__", "__builtins__", "display", "get_ipython"}
-_LOOKS_EVERYWHERE = frozenset({"__main__", "dir", "eval", "exec", "get_ipython", "globals", "locals", "vars"})
-"""Code that can read or bind any name."""
-_RESULTS = re.compile(r"_{1,3}|_i{0,3}\d*|In|Out")
+_DEEPEST = 200
+"""Levels of a cell's syntax tree: each takes a few of the thousand calls that Python lets stand open."""
+_RESULTS = re.compile(r"_{1,3}|_i{0,3}\d*|_(?:dh|ih|oh)|In|Out")
 """What IPython keeps of earlier cells."""
 _MAGIC = re.compile(r"^(\s*)(?:[\w.,\s]+=\s*)?[%!?].*$|^.*\?{1,2}$")
 
 
 @dataclass(frozen=True, slots=True)
 class CellNames:
-    """The names of one cell. `uses` leaves out what the cell itself binds first; `mentions` does not."""
+    """The names of one cell.
+
+    `uses` leaves out what the cell itself binds first, `mentions` does not. `spoken` are those in strings that a
+    library may look up; with `may_name_anything` it may look up any, but binds none.
+    """
 
     name: str
     uses: frozenset[str]
     defines: frozenset[str]
     imports: dict[str, str]
     mentions: frozenset[str]
+    spoken: frozenset[str]
+    may_name_anything: bool
     touches_everything: bool
-    changes_modules: bool
     tree: ast.Module
 
 
-def names_of(cell: RecipeCell, imported_elsewhere: Collection[str] = ()) -> CellNames:
-    """`imported_elsewhere`: names that other cells import, through which this one may change modules."""
+def names_of(cell: RecipeCell) -> CellNames:
     tree, has_magic = _parsed(cell)
     flow = _Flow()
     flow.run(tree.body)
     scope = flow.scope
     defines = frozenset(scope.stores | scope.deletes)
-    looks = scope.loads & _LOOKS_EVERYWHERE
     results = {name for name in flow.uses if _RESULTS.fullmatch(name) and name not in defines}
     return CellNames(
         name=cell.name,
         uses=frozenset(flow.uses),
         defines=defines,
         imports=dict(scope.imports),
-        mentions=frozenset(scope.loads | defines),
-        touches_everything=has_magic or scope.imports_everything or bool(looks or results),
-        changes_modules=changes_a_module(tree, {*_imported_within(tree), *imported_elsewhere}),
+        mentions=frozenset(scope.loads | scope.spoken | defines),
+        spoken=frozenset(flow.spoken),
+        may_name_anything=scope.may_name_anything,
+        touches_everything=has_magic
+        or scope.imports_everything
+        or bool(scope.loads & NAMES or results)
+        or reaches_all(tree),
         tree=tree,
     )
 
 
-def _imported_within(tree: ast.Module) -> set[str]:
-    """Also by the functions of the cell."""
-    every = Scope()
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            every.visit(node)
-    return set(every.imports)
-
-
 def _parsed(cell: RecipeCell) -> tuple[ast.Module, bool]:
-    """The cell's tree, and whether it has magics; these become nothing, on the same lines."""
+    """The cell's tree, and whether it has magics. It is flat enough for whoever walks it."""
+    try:
+        tree, has_magic = _tree(cell)
+        _check_depth(tree)
+    except (RecursionError, MemoryError):
+        raise RecipeInvalid(
+            f"notebook.py, line {cell.line}: the cell '{cell.name}' is nested too deeply to be read",
+            f"have at most {_DEEPEST} levels: split what is long into several statements",
+        ) from None
+    return tree, has_magic
+
+
+def _check_depth(tree: ast.AST) -> None:
+    level: list[ast.AST] = [tree]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    if level:
+        raise RecursionError
+
+
+def _tree(cell: RecipeCell) -> tuple[ast.Module, bool]:
+    """Magics become nothing, on the same lines."""
     try:
         return ast.parse(cell.source), False
     except (SyntaxError, ValueError) as error:
@@ -74,7 +93,7 @@ def _parsed(cell: RecipeCell) -> tuple[ast.Module, bool]:
         if plain != cell.source:
             try:
                 return ast.parse(plain), True
-            except SyntaxError:
+            except (SyntaxError, ValueError):
                 pass
         line = cell.line - 1 + (error.lineno or 1) if isinstance(error, SyntaxError) else cell.line
         raise RecipeInvalid(
@@ -88,6 +107,7 @@ class _Flow:
     def __init__(self) -> None:
         self.scope = Scope()
         self.uses: set[str] = set()
+        self.spoken: set[str] = set()
 
     def run(self, statements: Iterable[ast.stmt], bound: Iterable[str] = ()) -> set[str]:
         """What is surely bound after these statements."""
@@ -151,8 +171,13 @@ class _Flow:
         """What has no statements in it. All that it uses counts as used before it binds."""
         scope = Scope()
         scope.visit(node)
+        scope.loads |= scope.module_loads
+        scope.stores |= scope.module_stores
         self.uses |= scope.loads - bound - _own_name(node)
+        self.spoken |= scope.spoken - bound
         self.scope.loads |= scope.loads
+        self.scope.spoken |= scope.spoken
+        self.scope.may_name_anything |= scope.may_name_anything
         self.scope.stores |= scope.stores
         self.scope.imports |= scope.imports
         self.scope.deletes |= scope.deletes
@@ -193,7 +218,9 @@ def _bound_at_once(node: ast.AST, scope: Scope) -> set[str]:
 def _outside_functions(node: ast.AST) -> Iterable[ast.AST]:
     """The nodes that run for sure when this one does."""
     yield node
-    if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.BoolOp, ast.IfExp)):
+    if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        return
+    if isinstance(node, (ast.BoolOp, ast.IfExp)) or (isinstance(node, ast.Compare) and len(node.ops) > 1):
         return
     for child in ast.iter_child_nodes(node):
         yield from _outside_functions(child)

@@ -5,8 +5,11 @@ from functools import cached_property
 
 from recipes.cell_names import KNOWN, CellNames, names_of
 from recipes.errors import RecipeNotFound, meant
+from recipes.imports import imports_in
+from recipes.module_state import changing_cells
+from recipes.reach import restores_objects
 from recipes.recipe import RecipeCell
-from recipes.run_reads import RunReads, reads_of_run
+from recipes.run_reads import RunReads, reads_of_run, ways_to_run
 
 
 class Dataflow:
@@ -14,15 +17,15 @@ class Dataflow:
 
     Variables are mutable and have aliases, so cells that mention one name belong together, and so do the cells that
     these share a name with. A name that only imports bind ties nobody together: it means the same wherever it is
-    bound. Cells that change a module's state, or can touch any name, are needed by every later cell.
+    bound. Cells that change a module's state, or can touch any name, are needed by every later cell; one that may
+    read any name needs every earlier cell.
     """
 
     def __init__(self, cells: Sequence[RecipeCell]) -> None:
-        alone = [names_of(cell) for cell in cells]
-        imported = {name for cell in alone for name in cell.imports}
         self._order = [cell.name for cell in cells]
         self._places = {name: place for place, name in enumerate(self._order)}
-        self._cells: Mapping[str, CellNames] = {cell.name: names_of(cell, imported) for cell in cells}
+        self._cells: Mapping[str, CellNames] = {cell.name: names_of(cell) for cell in cells}
+        self._trees = {name: cell.tree for name, cell in self._cells.items()}
 
     def names(self, cell: str) -> CellNames:
         """What a cell uses and binds."""
@@ -38,10 +41,8 @@ class Dataflow:
         here = self.names(cell)
         place = self._places[cell]
         found = {name for name in self._needed_by_all if self._places[name] < place}
-        if any(self._cells[name].touches_everything for name in (*found, cell)):
-            return tuple(self._order[:place])
         followed: set[str] = set()
-        waiting = set(here.uses).union(*(self._asks(name) for name in found))
+        waiting = set(here.uses | here.spoken).union(*(self._asks(name) for name in found))
         while waiting:
             name = waiting.pop()
             followed.add(name)
@@ -49,7 +50,7 @@ class Dataflow:
                 if giver not in found and self._places[giver] < place:
                     found.add(giver)
                     waiting |= self._asks(giver) - followed
-        return self._in_order(found)
+        return tuple(self._order[:place]) if self._reading_all & {*found, cell} else self._in_order(found)
 
     def replay(self, cell: str, live: Collection[str]) -> tuple[str, ...]:
         """The cells to run before this one, in order, in a kernel where the `live` ones were run, in order.
@@ -89,11 +90,11 @@ class Dataflow:
 
     def _asks(self, cell: str) -> frozenset[str]:
         """The names through which a cell that is needed needs others."""
-        return self._cells[cell].uses | (self._shared(self._cells[cell]) & self._variables)
+        return self._cells[cell].uses | self._cells[cell].spoken | (self._shared(self._cells[cell]) & self._variables)
 
     def _groups(self, names: Sequence[str]) -> list[set[str]]:
         """Cells that must be replayed together: those that share a variable, and all with one that could share any."""
-        if any(name in self._needed_by_all for name in names):
+        if not (self._needed_by_all | self._reading_all).isdisjoint(names):
             return [set(names)]
         groups: list[set[str]] = []
         left, seen = set(names), set[str]()
@@ -119,7 +120,18 @@ class Dataflow:
     @cached_property
     def _needed_by_all(self) -> frozenset[str]:
         """The cells that every later cell needs."""
-        return frozenset(n for n, cell in self._cells.items() if cell.touches_everything or cell.changes_modules)
+        touching = {name for name, cell in self._cells.items() if cell.touches_everything}
+        return changing_cells(self._trees) | touching
+
+    @cached_property
+    def _reading_all(self) -> frozenset[str]:
+        """The cells that may read any variable."""
+        imported = {each for tree in self._trees.values() for each in imports_in(tree)}
+        return frozenset(
+            name
+            for name, cell in self._cells.items()
+            if cell.touches_everything or cell.may_name_anything or restores_objects(cell.tree, imported)
+        )
 
     @cached_property
     def _sharers(self) -> Mapping[str, Sequence[str]]:
@@ -141,8 +153,11 @@ class Dataflow:
 
     @cached_property
     def _own_run_reads(self) -> Mapping[str, RunReads]:
-        imports = {name: origin for one in self._cells.values() for name, origin in one.imports.items()}
-        return {name: reads_of_run(one, imports) for name, one in self._cells.items()}
+        ways = ways_to_run(self._trees.values())
+        return {
+            name: RunReads(everything=True) if name in self._reading_all else reads_of_run(one, ways)
+            for name, one in self._cells.items()
+        }
 
     @cached_property
     def _pure_imports(self) -> frozenset[str]:

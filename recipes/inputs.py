@@ -2,6 +2,8 @@
 
 import csv
 import itertools
+import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -27,6 +29,13 @@ _KINDS = {
     b"PAR1": "Parquet",
     b"%PDF": "a PDF",
     b"\xd0\xcf\x11\xe0": "an old Excel file",
+}
+_OTHER_KINDS = {
+    stat.S_ISDIR: "a folder",
+    stat.S_ISFIFO: "a pipe, not a file",
+    stat.S_ISSOCK: "a socket, not a file",
+    stat.S_ISCHR: "a device, not a file",
+    stat.S_ISBLK: "a device, not a file",
 }
 _IS_KIND: dict[ColumnKind, Callable[[str], bool]] = {
     "number": lambda text: as_number(text) is not None,
@@ -84,19 +93,34 @@ def check_input(wanted: Input, path: Path) -> None:
 
 def _head(wanted: Input, path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
+        _check_kind(wanted, path, os.stat(path).st_mode)  # to open a device may set something off
+        with open(path, "rb", opener=_without_waiting) as file:
+            _check_kind(wanted, path, os.fstat(file.fileno()).st_mode)  # it may be another file by now
             head = file.read(_HEAD_BYTES)
     except FileNotFoundError:
         beside = [other.name for other in path.parent.glob("*")] if path.parent.is_dir() else []
         remedy = meant(path.name, beside, f"name a file that is there: --file {wanted.name}=PATH")
         raise BadInput(f"{path} is not there (input {wanted.name})", remedy) from None
-    except IsADirectoryError:
-        raise BadInput(f"{path} is a folder (input {wanted.name})", "name a file in it") from None
+    except ValueError:  # what no file can be called, for Python
+        raise BadInput(f"{str(path)[:80]!r} is no path (input {wanted.name})", f"--file {wanted.name}=PATH") from None
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror}", "mend its mode, or name another file") from None
     if not head.strip():
         raise BadInput(f"{path} is empty (input {wanted.name})", "look where it was written, or name another file")
     return head
+
+
+def _check_kind(wanted: Input, path: Path, mode: int) -> None:
+    if stat.S_ISREG(mode):
+        return
+    kind = next((kind for is_kind, kind in _OTHER_KINDS.items() if is_kind(mode)), "no regular file")
+    remedy = "name a file in it" if stat.S_ISDIR(mode) else "save what it gives as a file, and name that"
+    raise BadInput(f"{path} is {kind} (input {wanted.name})", remedy)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """A pipe without a writer opens at once, and is then seen to be one."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
 
 
 def _check_table(wanted: Input, path: Path, head: bytes) -> None:
@@ -105,7 +129,7 @@ def _check_table(wanted: Input, path: Path, head: bytes) -> None:
             raise BadInput(f"{path} is {kind}, not a table of text", "save it as CSV (UTF-8)")
     try:
         encoding = encoding_of(head)
-        with path.open(encoding=encoding, newline="") as file:
+        with open(path, encoding=encoding, newline="", opener=_without_waiting) as file:
             rows = _rows(file, delimiter_of(head.decode(encoding, errors="ignore")))
             top, first = next(rows, None), next(rows, None)
             header = top[1] if top else []

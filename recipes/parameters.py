@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
@@ -11,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 from recipes.errors import BadParameter, meant
 from recipes.recipe import Kind, Parameter, Recipe
 
+_LONGEST = 100_000
+_HALF = re.compile(r"[\ud800-\udfff]")
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
@@ -19,7 +22,7 @@ def resolve(recipe: Recipe, given: Mapping[str, object]) -> dict[str, JsonValue]
     for name, value in given.items():
         if name not in recipe.parameters:
             raise BadParameter(
-                f"{recipe.name} has no parameter '{name}' (given: {value})",
+                f"{recipe.name} has no parameter {_shown(name)} (given: {_shown(value)})",
                 meant(name, recipe.parameters, "" if recipe.parameters else f"{recipe.name} takes none"),
             )
     return {parameter.name: _resolved(parameter, given) for parameter in recipe.parameters.values()}
@@ -41,8 +44,10 @@ def value_of(parameter: Parameter, given: object) -> JsonValue:
     """What was given, as a value of the parameter's kind; BadParameter names it, the value and what would do."""
     try:
         value = _READERS[parameter.type](given)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError, RecursionError):
         raise _refusal(parameter, given, f"is not {_WANTED[parameter.type]}") from None
+    if fault := text_fault(_text_in(value)):
+        raise _refusal(parameter, given, fault)
     if parameter.type == "choice" and value not in parameter.choices:
         raise _refusal(parameter, given, "is none of its choices")
     if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -57,10 +62,28 @@ def _check_bounds(parameter: Parameter, given: object, value: float) -> None:
         raise _refusal(parameter, given, f"is above {parameter.most:g}")
 
 
+def text_fault(text: str) -> str:
+    """Why a text cannot be a value of a run, or nothing: half a character can be neither written nor sent."""
+    if len(text) > _LONGEST:
+        return f"has {len(text):,} characters, and {_LONGEST:,} are the most"
+    half = _HALF.search(text)
+    return f"holds half a character, {half.group()!a}, at place {half.start() + 1}" if half else ""
+
+
+def _text_in(value: JsonValue) -> str:
+    return value if isinstance(value, str) else "".join(map(str, value)) if isinstance(value, list) else ""
+
+
+def _shown(given: object) -> str:
+    try:
+        return repr(given)[:80] if isinstance(given, str) else json.dumps(given, default=str)[:80]
+    except (ValueError, RecursionError):
+        return f"a {type(given).__name__}"
+
+
 def _refusal(parameter: Parameter, given: object, why: str) -> BadParameter:
-    shown = repr(given) if isinstance(given, str) else json.dumps(given, default=str)
     return BadParameter(
-        f"the parameter {parameter.name} = {shown[:80]} {why}", f"--param {parameter.name}={_example(parameter)}"
+        f"the parameter {parameter.name} = {_shown(given)} {why}", f"--param {parameter.name}={_example(parameter)}"
     )
 
 
@@ -166,15 +189,23 @@ _TYPES: dict[Kind, Any] = {  # Any: what pydantic takes for a field's type
 def parameter_model(recipe: Recipe) -> type[BaseModel]:
     """The parameters as a model: its JSON schema is the form that Prefect's UI shows."""
     fields: dict[str, Any] = {  # Any: a type and its field, as create_model takes them
-        parameter.name: (_field_type(parameter), _field(parameter)) for parameter in recipe.parameters.values()
+        field_name(parameter.name): (_field_type(parameter), _field(parameter))
+        for parameter in recipe.parameters.values()
     }
     name = "".join(part.capitalize() for part in recipe.name.replace("_", "-").split("-"))
     return create_model(
         f"{name}Parameters",
-        __config__=ConfigDict(frozen=True, extra="forbid", title=f"{recipe.title}: parameters"),
+        __config__=ConfigDict(
+            frozen=True, extra="forbid", serialize_by_alias=True, title=f"{recipe.title}: parameters"
+        ),
         __doc__=recipe.purpose,
         **fields,
     )
+
+
+def field_name(name: str) -> str:
+    """What a model calls the field of that alias: one that models have themselves (copy, schema) is written large."""
+    return name.capitalize() if hasattr(BaseModel, name) else name
 
 
 def _field_type(parameter: Parameter) -> Any:  # Any: a type that is made at run time
@@ -187,10 +218,11 @@ def _field_type(parameter: Parameter) -> Any:  # Any: a type that is made at run
 def _field(parameter: Parameter) -> Any:  # Any: pydantic's Field() says so itself
     title = parameter.name.replace("_", " ").capitalize()
     if parameter.default is None:
-        return Field(title=title, description=parameter.description)
+        return Field(title=title, description=parameter.description, alias=parameter.name)
     default = value_of(parameter, parameter.default)
     return Field(
         default=date.fromisoformat(str(default)) if parameter.type == "date" else default,
         title=title,
         description=parameter.description,
+        alias=parameter.name,
     )

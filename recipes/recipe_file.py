@@ -1,5 +1,6 @@
 """Reading a recipe from its folder: recipe.toml says what it is, notebook.py has its cells."""
 
+import os
 import tomllib
 from collections.abc import Iterable
 from datetime import date
@@ -12,6 +13,7 @@ from recipes.errors import BadParameter, RecipeInvalid, RecipeNotFound, meant
 from recipes.notebook import NotebookCell, parse
 from recipes.parameters import value_of
 from recipes.recipe import DelayS, Frozen, Input, Parameter, Recipe, RecipeCell, Retries, RunPath, Search, TimeoutS
+from recipes.recipe_name import check_name
 
 FILE = "recipe.toml"
 NOTEBOOK = "notebook.py"
@@ -46,8 +48,9 @@ class _File(Frozen):
 
 def read_recipe(folder: Path) -> Recipe:
     """The recipe in this folder; RecipeInvalid says which line or value cannot be, and what would do."""
-    folder = folder.absolute()
+    folder = Path(os.path.abspath(folder))  # `..` is no name
     told = _told(folder / FILE)
+    check_name(folder.name, f"the folder {folder}")
     notebook = parse(_text(folder / NOTEBOOK), str(folder / NOTEBOOK))
     _check_defaults(told, folder)
     _check_names(told, folder)

@@ -1,10 +1,11 @@
 """What of the run a cell reads: its result may be kept for as long as that stays the same."""
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from recipes.cell_names import CellNames
+from recipes.imports import Imported, imports_in, own_packages
 
 _RUN = "recipes.kit.run"
 _OURS = "recipes"
@@ -37,15 +38,30 @@ class RunReads:
         )
 
 
-def reads_of_run(cell: CellNames, imports: Mapping[str, str]) -> RunReads:
-    """What this cell's own code reads. `imports`: what imported names stand for, in all cells."""
-    if cell.touches_everything or any(_leads_there(origin) for origin in cell.imports.values()):
-        return RunReads(everything=True)
-    local = _imports_within(cell.tree)
-    runs = {name for name, origin in {**imports, **local}.items() if origin == _RUN}
-    others = {name for name, origin in {**imports, **local}.items() if _leads_there(origin)}
-    parts = list(_parts(cell.tree, runs))
+@dataclass(frozen=True, slots=True)
+class WaysToRun:
+    """Names that stand for `run`, and names through which it can be had otherwise."""
+
+    runs: frozenset[str]
+    others: frozenset[str]
+
+
+def ways_to_run(trees: Iterable[ast.AST]) -> WaysToRun:
+    """In all cells together: what one imports, another uses. Modules of the run's own may import it too."""
+    several = list(trees)
+    own = own_packages(several)
+    imported = {each for tree in several for each in imports_in(tree)}
+    return WaysToRun(
+        runs=frozenset(each.name for each in imported if each.origin == _RUN),
+        others=frozenset(each.name for each in imported if _leads_there(each.origin) or each.package in own),
+    )
+
+
+def reads_of_run(cell: CellNames, ways: WaysToRun) -> RunReads:
+    """What this cell's own code reads."""
     used = {node.id for node in ast.walk(cell.tree) if isinstance(node, ast.Name)}
+    leads = any(each.name in ways.others for each in imports_in(cell.tree)) or not used.isdisjoint(ways.others)
+    parts = list(_parts(cell.tree, ways.runs))
     return RunReads(
         parameters=frozenset(part.removeprefix("parameters.") for part in parts if part.startswith("parameters.")),
         all_parameters="parameters" in parts,
@@ -53,7 +69,7 @@ def reads_of_run(cell: CellNames, imports: Mapping[str, str]) -> RunReads:
         objective="objective" in parts,
         seed="seed" in parts,
         inputs="inputs" in parts,
-        everything="" in parts or not used.isdisjoint(others),
+        everything="" in parts or leads or not cell.spoken.isdisjoint(ways.runs) or _imports_into_class(cell.tree),
     )
 
 
@@ -62,25 +78,25 @@ def _leads_there(origin: str) -> bool:
     return origin in (_OURS, "recipes.kit", "recipes.kit.current_run") or origin.startswith("recipes.kit.current_run.")
 
 
-def _imports_within(tree: ast.AST) -> dict[str, str]:
-    """Also those in functions, which bind no name of the cell."""
-    found: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            found |= {alias.asname or alias.name: f"{node.module or ''}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Import):
-            found |= {alias.asname or alias.name.partition(".")[0]: alias.name for alias in node.names}
-    return found
+def _imports_into_class(tree: ast.AST) -> bool:
+    """An attribute of a class is not followed."""
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    return any(each.origin == _RUN for node in classes for part in node.body for each in _plainly(part))
 
 
-def _parts(node: ast.AST, runs: set[str]) -> Iterator[str]:
+def _plainly(node: ast.stmt) -> Iterable[Imported]:
+    return imports_in(node) if isinstance(node, (ast.Import, ast.ImportFrom)) else ()
+
+
+def _parts(node: ast.AST, runs: Collection[str]) -> Iterator[str]:
     """as_of, parameters.top_n, parameters for all of them, and "" where `run` itself is handed on."""
     match node:
         case ast.Attribute(value=ast.Attribute(value=ast.Name(id=name), attr="parameters"), attr=parameter) if (
             name in runs
         ):
-            # Methods of a mapping (keys, items, get) see all of it.
-            yield "parameters" if parameter in ("get", "items", "keys", "values") else f"parameters.{parameter}"
+            # Methods of a mapping (keys, items, get) and what lies beneath see all of it.
+            is_all = parameter.startswith("_") or parameter in ("get", "items", "keys", "values")
+            yield "parameters" if is_all else f"parameters.{parameter}"
         case ast.Subscript(
             value=ast.Attribute(value=ast.Name(id=name), attr="parameters"), slice=ast.Constant(value=str(parameter))
         ) if name in runs:

@@ -1,21 +1,20 @@
 """A new recipe that runs as it is, for its author to change."""
 
-import re
 import shutil
 from pathlib import Path
 
-from recipes.errors import BadParameter, RecipeExists
+from recipes.errors import BadParameter, RecipeExists, RecipeInvalid
+from recipes.recipe_name import check_name
 
 _STARTER = Path(__file__).parent / "starter" / "recipe"
-_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def new_recipe(name: str, folder: Path) -> Path:
     """Put a complete recipe into `folder/name`, and give its place."""
-    if not _NAME.fullmatch(name) or len(name) > 40:
-        raise BadParameter(
-            f"'{name}' cannot be a recipe's name", "use small letters, digits and single dashes: churn-report"
-        )
+    try:
+        check_name(name, "a new recipe")
+    except RecipeInvalid as error:
+        raise BadParameter(error.problem, error.remedy) from None
     target = folder / name
     if target.exists():
         raise RecipeExists(f"{target} is there already; nothing was written", "choose another name, or remove it")

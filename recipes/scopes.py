@@ -4,6 +4,8 @@
 import ast
 from collections.abc import Iterable
 
+from recipes.spoken_names import may_name_anything, names_in_annotation, names_in_call, names_in_text
+
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
@@ -19,7 +21,14 @@ class Scope(ast.NodeVisitor):
         self.deletes: set[str] = set()
         self.outer: set[str] = set()
         """Names that are declared global in here."""
+        self._module_names: set[str] = set()
+        self.module_loads: set[str] = set()
+        self.module_stores: set[str] = set()
+        """What functions within functions use and bind of the module's, past all scopes between."""
         self.imports_everything = False
+        self.spoken: set[str] = set()
+        """Names in strings that a library may look up, as in a query."""
+        self.may_name_anything = False
 
     def visit_all(self, nodes: Iterable[ast.AST | None]) -> None:
         for node in nodes:
@@ -42,21 +51,40 @@ class Scope(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        self.visit_all([node.annotation, node.value])
+        self._visit_annotations([node.annotation])
+        self.visit_all([node.value])
         if node.value is not None or not isinstance(node.target, ast.Name):
             self.visit(node.target)
 
+    def visit_Call(self, node: ast.Call) -> None:
+        self.spoken |= names_in_call(node)
+        self.may_name_anything |= may_name_anything(node)
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        self.spoken |= names_in_text(node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        self.spoken |= names_in_text(node)
+        self.generic_visit(node)
+
     def visit_Global(self, node: ast.Global) -> None:
         self.outer.update(node.names)
+        self._module_names.update(node.names)
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
         self.loads.update(node.names)
         self.outer.update(node.names)
 
     def visit_Import(self, node: ast.Import) -> None:
+        """`import xml.dom` binds "xml." too: who says `import xml` later may find xml.dom there."""
         for alias in node.names:
             bound = alias.asname or alias.name.partition(".")[0]
             self.imports[bound] = alias.name if alias.asname else bound
+            if not alias.asname and "." in alias.name:
+                self.imports[f"{bound}."] = bound
+            elif not alias.asname:
+                self.spoken.add(f"{bound}.")
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
@@ -89,9 +117,15 @@ class Scope(ast.NodeVisitor):
         self._visit_function(node)
 
     def _visit_function(self, node: _Function) -> None:
-        self.visit_all([*node.decorator_list, *_annotations(node.args), node.returns])
+        self.visit_all(node.decorator_list)
+        self._visit_annotations([*_annotations(node.args), *([node.returns] if node.returns else [])])
         self._visit_inner(node.args, node.body)
         self.stores.add(node.name)
+
+    def _visit_annotations(self, annotations: Iterable[ast.expr]) -> None:
+        for annotation in annotations:
+            self.spoken |= names_in_annotation(annotation)
+            self.visit(annotation)
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self._visit_inner(node.args, [node.body])
@@ -107,7 +141,9 @@ class Scope(ast.NodeVisitor):
         self.visit_all([*node.decorator_list, *node.bases, *node.keywords])
         inner = Scope()
         inner.visit_all(node.body)
+        self.spoken |= inner.spoken
         self.loads |= inner.loads  # `x = x` in a class body reads the outer one
+        self.spoken |= {f"_{node.name.lstrip('_')}{name}" for name in inner.loads if _is_mangled(name)}
         self._take(inner)
         self.stores.add(node.name)
 
@@ -138,10 +174,19 @@ class Scope(ast.NodeVisitor):
         """What an inner scope uses and does not bind itself, and what it binds outside."""
         own = (inner.stores | set(inner.imports)) - inner.outer
         self.loads |= inner.loads - own
+        self.spoken |= inner.spoken - own
+        self.may_name_anything |= inner.may_name_anything
         self.stores |= inner.stores & inner.outer
         self.imports_everything |= inner.imports_everything
+        self.module_loads |= inner.module_loads | (inner.loads & inner._module_names)
+        self.module_stores |= inner.module_stores | ((inner.stores | set(inner.imports)) & inner._module_names)
         for name in set(inner.imports) & inner.outer:
             self.stores.add(name)
+
+
+def _is_mangled(name: str) -> bool:
+    """In a class C, `__x` is `_C__x`."""
+    return name.startswith("__") and not name.endswith("__")
 
 
 def _all(arguments: ast.arguments) -> list[ast.arg]:

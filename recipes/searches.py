@@ -1,14 +1,13 @@
-"""The queries of a recipe's searches, rendered in Jinja's sandbox."""
+"""The queries of a recipe's searches, rendered for one run."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from jinja2 import StrictUndefined, TemplateError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import JsonValue
 
 from recipes.errors import RecipeInvalid
 from recipes.recipe import Recipe, Search
+from recipes.rendering import render
 
 _LONGEST = 2000
 
@@ -61,12 +60,21 @@ def _query(search: Search, name: str, known: Mapping[str, JsonValue], recipe: Re
 
 
 def _rendered(search: Search, field: str, template: str, known: Mapping[str, JsonValue], recipe: Recipe) -> str:
-    # Plain text: a query is never put into HTML.
-    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
     try:
-        return " ".join(environment.from_string(template).render(known).split())
-    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+        return " ".join(render(template, known).split())
+    except Exception as error:  # a template can raise anything, and it is its author's
         raise RecipeInvalid(
-            f"{recipe.folder / 'recipe.toml'}: searches.{search.name}.{field}: {error}",
+            f"{recipe.folder / 'recipe.toml'}: searches.{search.name}.{field}: {_said(error)}",
             f"its template sees {', '.join(known)}",
         ) from None
+
+
+def _said(error: Exception) -> str:
+    """Some say nothing of themselves."""
+    match error:
+        case MemoryError():
+            return "it takes more memory than there is"
+        case RecursionError():
+            return "it is nested too deeply, or calls itself without end"
+        case _:
+            return str(error)[:300] or type(error).__name__

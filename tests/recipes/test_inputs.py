@@ -1,5 +1,7 @@
 """Input files that a recipe cannot work on are refused before anything runs."""
 
+import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,42 @@ def test_a_missing_file_gets_the_close_one(tmp_path: Path) -> None:
         check_input(WANTED, tmp_path / "sale.csv")
     with pytest.raises(BadInput, match="is a folder"):
         check_input(WANTED, tmp_path)
+
+
+def test_only_a_regular_file_is_an_input(tmp_path: Path) -> None:
+    """A pipe, a device and a socket are refused at once: nobody waits for what they might give."""
+    pipe, link = tmp_path / "pipe.csv", tmp_path / "link.csv"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "s"))
+        for path, says in (
+            (pipe, "is a pipe"),
+            (link, "is a pipe"),
+            (tmp_path / "s", "is a socket"),
+            (Path("/dev/zero"), "is a device"),
+            (Path("/dev/null"), "is a device"),
+            (tmp_path, "is a folder"),
+        ):
+            with pytest.raises(BadInput, match=f"{path} {says}.*input data"):
+                check_input(WANTED, path)
+
+
+def test_a_file_that_becomes_a_pipe_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was opened is looked at, not only what lay there before."""
+    regular, pipe = written(tmp_path, GOOD), tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    before = os.stat(regular)
+    monkeypatch.setattr("recipes.inputs.os.stat", lambda _: before)
+    with pytest.raises(BadInput, match="is a pipe"):
+        check_input(WANTED, pipe)
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800"])
+def test_what_can_be_no_path_is_said(path: str) -> None:
+    """A NUL, and a character that no file's name can hold."""
+    with pytest.raises(BadInput, match=r"is no path.*input data"):
+        check_input(WANTED, Path(path))
 
 
 @pytest.mark.parametrize(("file", "content"), [("a.xlsx", b"PK\x03\x04"), ("a.parquet", b"PAR1"), ("a.json", b" [1]")])

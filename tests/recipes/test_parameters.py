@@ -73,6 +73,14 @@ def test_defaults_fill_what_is_not_given(recipe: Recipe) -> None:
         ({"market": "x", "since": "31.1.2026"}, "2026-01-31"),
         ({"market": "x", "mode": "warp"}, "none of its choices.*fast or slow"),
         ({"market": 3}, "market = 3 is not a text"),
+        ({"market": "a\ud800"}, r"market = 'a.ud800' holds half a character, '.ud800', at place 2"),
+        ({"market": "x" * 100_001}, "market = 'xxx.* has 100,001 characters, and 100,000 are the most"),
+        ({"market": "x", "rivals": ["a", "\udfff"]}, "rivals = .* holds half a character"),
+        ({"market": "x", "rivals": ["a" * 50_000, "b" * 50_001]}, "rivals = .* has 100,001 characters"),
+        ({"market": "x", "rivals": "[" * 100_000}, r"rivals = '\[\[.* is not a list"),
+        ({"market": "x", "share": 10**400}, "share = 1000.* is not a number"),
+        ({"market": "x", "top_n": 10**5000}, "top_n = an? int.* is above 50"),
+        ({"market": "x", "\ud800": "\ud801"}, r"no parameter '.ud800' \(given: '.ud801'"),
     ],
 )
 def test_a_wrong_value_is_named_with_its_remedy(recipe: Recipe, given: dict[str, object], says: str) -> None:

@@ -1,0 +1,74 @@
+"""Templates of queries: what they can do, and what ends them."""
+
+from pathlib import Path
+
+import pytest
+
+from fakes.recipes import write_recipe
+from recipes.errors import RecipeInvalid
+from recipes.recipe import Search
+from recipes.recipe_file import read_recipe
+from recipes.rendering import render
+from recipes.searches import queries
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("{{ x ~ 1 ~ 'a' }}", "abc1a"),
+        ("{{ '%.1f' % 0.25 }} {{ '%.2f'|format(0.25) }} {{ '{:>5}'.format(1) }}", "0.2 0.25     1"),
+        ("{% for i in x %}{{ loop.index }}/{{ loop.length }}{{ ', ' if not loop.last }}{% endfor %}", "1/3, 2/3, 3/3"),
+        ("{% for k, v in d.items() %}{{ k }}{{ v }}{% else %}none{% endfor %}", "a1"),
+        ("{% for k in [] %}{{ k }}{% else %}none{% endfor %}", "none"),
+        ("{{ l|map('string')|join('+') }} = {{ l|sum }}", "1+2+3 = 6"),
+        ("{% macro m(a) %}<{{ a }}>{% endmacro %}{{ m(1) }}{% set y %}b{{ x }}{% endset %}{{ y }}", "<1>babc"),
+        ("{{ u|default('q') }} {{ l + [4] }} {{ x|upper }} {{ '2026-01'[:4]|int - 1 }}", "q [1, 2, 3, 4] ABC 2025"),
+        (
+            "{{ range(3)|list }} {{ '-' * 3 }} {{ 10 ** 3 }} {{ 7 % 3 }} {{ x|center(5) }}|",
+            "[0, 1, 2] --- 1000 1  abc |",
+        ),
+    ],
+)
+def test_a_template_may_do_what_templates_do(template: str, text: str) -> None:
+    """Loops, filters, macros, formats."""
+    assert render(template, {"x": "abc", "l": [1, 2, 3], "d": {"a": 1}}) == text
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ 'a' * 10**10 }}",
+        "{{ 10**10 * 'a' }}",
+        "{{ [1] * 10**9 }}",
+        "{{ 9**9**9 }}",
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+        "{% macro m(n) %}{{ m(n-1) if n }}{{ m(n-1) if n }}{% endmacro %}{{ m(50) }}",
+        "{% for i in range(10**9) %}a{% endfor %}",
+        "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
+        "{% for i in range(99999) %}{{ 'abcdefghij' }}{% endfor %}",
+        "{{ 'a'.ljust(10**10) }}",
+        "{{ 'a'|center(10**10) }}",
+        "{{ 'a'|indent(width=10**10) }}",
+        "{{ [1]|map('center', 10**10)|list }}",
+        "{{ '%9999999999d' % 1 }}",
+        "{{ '%9999999999d'|format(1) }}",
+        "{{ '{:9999999999}'.format(1) }}",
+        "{{ '{:{n}}'.format(1, n=10**10) }}",
+        "{{ ('a' * 99999)|replace('a', 'b' * 99999) }}",
+        "{{ ('a' * 99999).replace('a', 'b' * 99999) }}",
+        "{% set n = namespace(x='a') %}{% for i in range(40) %}{% set n.x = n.x ~ n.x %}{% endfor %}",
+        "{% set n = namespace(x='a') %}{% for i in range(40) %}{% set n.x %}{{ n.x }}{{ n.x }}{% endset %}{% endfor %}",
+        "{{ lipsum(n=100000) }}",
+        f"{{{{ {'(' * 500}1{')' * 500} }}}}",
+        f"{{{{ {'+'.join('1' * 3000)} }}}}",
+        "{% include 'x' %}",
+        "{{ 10**400 / 3 }}",
+    ],
+    ids=range(26),
+)
+def test_a_template_that_would_not_end_well_is_its_authors(tmp_path: Path, template: str) -> None:
+    """Too large, too deep, too long: its search is named, and nothing is made of it."""
+    recipe = read_recipe(write_recipe(tmp_path / "mine"))
+    search = Search(name="m", query="x", date_range=template)
+    with pytest.raises(RecipeInvalid, match=r"searches\.m\.date_range: ['\w]"):
+        queries(recipe.model_copy(update={"searches": (search,)}), {}, "?", "2026-01-31")
