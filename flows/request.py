@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from flows.expectations import expectations
 from recipes.dataflow import Dataflow
 from recipes.errors import BadParameter
 from recipes.inputs import check_inputs, sample_inputs
@@ -79,8 +80,10 @@ def make_request(  # noqa: PLR0913  (all that can be asked of a recipe)
         is_sample=is_sample,
         is_refreshing=is_refreshing,
     )
-    request.queries()  # its templates render, and its cells can be followed, or its author is told
+    request.queries()  # its templates render, its cells can be followed and judged, or its author is told
     Dataflow(recipe.cells)
+    for cell in recipe.cells:
+        expectations(cell)
     return request
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from flows.expectations import expectations
 from flows.request import Request
 from recipes.dataflow import Dataflow
 from recipes.recipe import RecipeCell
@@ -84,7 +85,7 @@ class CellSteps:
             name=each.name,
             tool="sandbox.exec",
             arguments={"code": each.source, "timeout_s": each.timeout_s},
-            expects=Expectations.model_validate(each.expects),
+            expects=expectations(each),
             next_steps=_next(self._request, each.name),
             reads=(*self._known, *each.reads),
             basis=basis,

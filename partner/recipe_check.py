@@ -6,8 +6,8 @@ from typing import Literal
 
 from jinja2 import TemplateSyntaxError
 from jinja2.sandbox import SandboxedEnvironment
-from pydantic import ValidationError
 
+from flows.expectations import expectations
 from recipes.dataflow import Dataflow
 from recipes.errors import RecipeError, meant
 from recipes.file_flow import FileFlow
@@ -15,7 +15,6 @@ from recipes.inputs import check_inputs, sample_inputs
 from recipes.parameters import resolve
 from recipes.recipe import Recipe
 from recipes.searches import queries
-from three_tools.evaluator import Expectations
 
 _FEWEST, _MOST = 5, 8
 _SOME_DAY = "2026-01-31"
@@ -69,12 +68,9 @@ def _searches(recipe: Recipe) -> Iterator[RecipeFinding]:
 def _expectations(recipe: Recipe) -> Iterator[RecipeFinding]:
     for cell in recipe.cells:
         try:
-            Expectations.model_validate(cell.expects)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            remedy = "docs/evaluator.md lists what can be expected"
-            yield RecipeFinding("error", f"recipe.toml: cells.{cell.name}.expects.{where}", first["msg"], remedy)
+            expectations(cell)
+        except RecipeError as error:
+            yield RecipeFinding("error", "recipe.toml", error.problem.removeprefix("recipe.toml: "), error.remedy)
 
 
 def _variables(recipe: Recipe) -> Iterator[RecipeFinding]:

@@ -108,6 +108,8 @@ def _remedy(kind: str, where: list[str]) -> str:
 
 def _text(path: Path) -> str:
     try:
+        if not path.is_file() and path.exists():
+            raise RecipeInvalid(f"{path} is no plain file", "put a text file in its place")
         return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except FileNotFoundError:
         if path.name == FILE:

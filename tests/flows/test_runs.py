@@ -1,12 +1,14 @@
 """A recipe as a flow: its steps in order, each judged; what it delivers; what it is held to."""
 
+from typing import Any
+
 import nbformat
 import pytest
 from prefect.client.orchestration import get_client
 
 from fakes.kitchen import Kitchen, Observer, as_json
 from flows.errors import BelowThreshold, DeliverableMissing
-from recipes.errors import BadInput, BadParameter
+from recipes.errors import BadInput, BadParameter, RecipeInvalid
 from tasks.errors import StepFailed
 
 CELLS = {
@@ -101,7 +103,7 @@ def test_the_form_of_a_recipe_is_typed() -> None:
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_runs(
-    kitchen: Kitchen, asked: dict[str, object], error: type[Exception]
+    kitchen: Kitchen, asked: dict[str, Any], error: type[Exception]
 ) -> None:
     """A missing or unknown input and a parameter that cannot be are errors, and no run is opened."""
     from prefect.exceptions import ParameterTypeError
@@ -109,6 +111,14 @@ def test_what_cannot_be_is_refused_before_anything_runs(
     kitchen.write("sums", CELLS, TOML, DATA)
     with pytest.raises((error, ParameterTypeError)):
         kitchen.run("sums", **asked)
+    assert list(kitchen.home.run_ids()) == []
+
+
+def test_an_expectation_that_cannot_be_is_refused_before_anything_runs(kitchen: Kitchen) -> None:
+    """By the place it stands at."""
+    kitchen.write("expects", {"a": "x = 1"}, "[cells.a.expects]\nrows = 3")
+    with pytest.raises(RecipeInvalid, match=r"cells\.a\.expects\.rows"):
+        kitchen.run("expects")
     assert list(kitchen.home.run_ids()) == []
 
 

@@ -16,10 +16,10 @@ SEARCH = '[[searches]]\nname = "heat"\nquery = "heat pumps {{ as_of[:4] }}"\nfre
 ENVIRONMENT = "e" * 64
 
 
-def request_of(folder: Path, **asked: str) -> Request:
+def request_of(folder: Path, as_of: str = "2026-03-31") -> Request:
     (folder / "recipe.toml").write_text(f'{TOML}deliverables = ["notebook.ipynb"]\n{SEARCH}')
     (folder / "notebook.py").write_text(NOTEBOOK)
-    return make_request(read_recipe(folder), **{"as_of": "2026-03-31", **asked})
+    return make_request(read_recipe(folder), as_of=as_of)
 
 
 def search_basis(request: Request, state: str, hour: float) -> Sha256 | None:

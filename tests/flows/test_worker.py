@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 from uuid import UUID
 
 import pytest
@@ -49,7 +50,7 @@ def ask_for(kitchen: Kitchen, pool: str, name: str) -> UUID:
     )
     assert deployment.entrypoint == f"flows.any_recipe.{name}"
     with get_client(sync_client=True) as client:
-        return client.create_flow_run_from_deployment(deployment.apply()).id
+        return client.create_flow_run_from_deployment(cast("UUID", deployment.apply())).id
 
 
 def state_of(flow_run_id: UUID) -> str:

@@ -23,6 +23,8 @@ class Swapped:
         self._code = code
 
     open_session: Any = None
+    session_names: Any = None
+    digest = ""
 
     def close_session(self, name: str) -> bool:
         raise NotImplementedError
