@@ -93,7 +93,7 @@ class Frame:
         require_all_judged(self._work.run)
 
     def _run_cell(self, cell: RecipeCell) -> None:
-        step = self._cell_steps.step(cell, self._work.keys)
+        step = self._cell_steps.step(cell, self._work.variables)
         needed = set(self._dataflow.needs(cell.name))
         replays_s = sum(each.timeout_s for each in self._recipe.cells if each.name in needed)
         patience = Patience(cell.retries, cell.retry_delay_s, cell.timeout_s + replays_s + _GRACE_S)

@@ -68,14 +68,14 @@ class CellSteps:
         self._environment = environment
         self._known = tuple(_known_files(request))
 
-    def step(self, each: RecipeCell, keys: Mapping[str, Sha256 | None]) -> Step:
-        """Its basis is its code, the keys of the cells whose variables it uses, and what it reads of the run."""
+    def step(self, each: RecipeCell, variables: Mapping[str, Sha256]) -> Step:
+        """Its basis is its code, the variables of earlier cells that it uses, and what it reads of the run."""
         basis = digest(
             {
                 "format": _BASIS,
                 "tool": "sandbox.exec",
                 "code": normalised(each.source),
-                "variables": {name: keys[name] for name in self._dataflow.needs(each.name)},
+                "variables": {name: variables[name] for name in self._dataflow.needs(each.name)},
                 "environment": self._environment,
                 "random": f"{self._request.seed} {each.name}",
                 "run": _values(self._request, self._dataflow.run_reads(each.name)),

@@ -124,15 +124,19 @@ class RunRecord:
         number = len(self.state.steps) if after_step is None else after_step
         return {path: file.artifact for path, file in self.state.files_after(number).items()}
 
+    def present(self) -> dict[str, Artifact]:
+        """The files that lie in the workspace, whether the record has them or not."""
+        seen, recorded = self.look(), self.files()
+        artifacts = {path: seen.changed.get(path) or recorded.get(path) for path in seen.present}
+        return {path: artifact for path, artifact in artifacts.items() if artifact is not None}
+
     def bring_to(self, files: Mapping[str, Artifact], empty_folders: Collection[str]) -> None:
         """Have the workspace hold these files and folders and no others; what lay there is in the object store."""
-        seen = self.look()
-        recorded = self.files()
-        now = {path: seen.changed.get(path) or recorded.get(path) for path in seen.present}
+        now = self.present()
         for path, artifact in files.items():
             if now.get(path) != artifact:
                 self.workspace.restore(artifact, self._objects)
-        for path in now.keys() - files.keys() - {CEL}:
+        for path in now.keys() - files.keys():
             with suppress(CallerError):  # gone since, or never a plain file
                 self.workspace.delete(path)
         for folder in self.workspace.empty_folders().difference(empty_folders):

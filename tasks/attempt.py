@@ -42,7 +42,7 @@ def files_of(run: Run) -> Files:
 
 def try_once(run: Run, kernel: Kernel, step: Step, key: Sha256 | None) -> Attempt:
     """Call the tool. What ends the call from outside, and what is our own failure, is recorded here and raised."""
-    before = files_of(run)
+    before = files_of(run) if step.tool == "sandbox.exec" else snapshot({})
     ask = step.ask(run.record.begin_attempt(step.tool, step.name))
     report, began = Report(), time.perf_counter()
     try:

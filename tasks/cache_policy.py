@@ -7,7 +7,6 @@ from prefect.cache_policies import CachePolicy
 from prefect.context import TaskRunContext
 
 from tasks.lock_manager import FlockLockManager
-from tasks.step_cache import StepCache
 
 
 @dataclass
@@ -27,6 +26,6 @@ class GivenKey(CachePolicy):
         return inputs.get("key")
 
 
-def cache_policy(cache: StepCache) -> GivenKey:
+def cache_policy(locks: FlockLockManager) -> GivenKey:
     """Simultaneous calls under one key run once: the others wait for the result."""
-    return GivenKey(isolation_level="SERIALIZABLE", lock_manager=FlockLockManager(cache.locks))
+    return GivenKey(isolation_level="SERIALIZABLE", lock_manager=locks)

@@ -1,6 +1,7 @@
 """Calling a task for a step: under its key, with the recipe's retries, and with a verdict at the end."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -8,8 +9,10 @@ from prefect import Task
 from prefect.client.schemas.objects import State
 from prefect.futures import PrefectFuture
 
+from run_record import Sha256
 from tasks.cache_policy import cache_policy
 from tasks.errors import KeptIsDamaged, StepFailed
+from tasks.lock_manager import FlockLockManager
 from tasks.step import Step
 from tasks.work import Work
 from three_tools.after_call import Recorded
@@ -29,23 +32,25 @@ class Patience:
 
 def call(work: Work, task: StepTask, step: Step, patience: Patience | None = None) -> Recorded:
     """Do a step, here and now; StepFailed when it did not do what was asked."""
-    work.announce([step])
-    ready = _ready(work, task, patience or Patience())
-    try:
-        ready(work.run.run_id, step, work.look_up(step))
-        return _settled(work, ready, step)
-    except StepFailed:
-        work.settled(step)
-        raise
-    except BaseException:
-        work.give_up_on(step)
-        raise
+    locks = FlockLockManager(work.cache.locks)
+    ready = _ready(work, task, patience or Patience(), locks)
+    with _looked_up(work, step, locks) as key:
+        work.announce([step])
+        try:
+            ready(work.run.run_id, step, key)
+            return _settled(work, ready, step)
+        except StepFailed:
+            work.settled(step)
+            raise
+        except BaseException:
+            work.give_up_on(step)
+            raise
 
 
 def call_all(work: Work, task: StepTask, steps: Sequence[Step], patience: Patience | None = None) -> list[Recorded]:
     """Do steps at once; all are waited for, then the first failure is raised."""
     work.announce(steps)
-    ready = _ready(work, task, patience or Patience())
+    ready = _ready(work, task, patience or Patience(), FlockLockManager(work.cache.locks))
     submit = cast("Any", ready).submit  # Any: Prefect's overloads are not fully typed
     futures: list[PrefectFuture[Any]] = [submit(work.run.run_id, step, work.look_up(step)) for step in steps]
     states: list[State[Any]] = []
@@ -62,9 +67,29 @@ def call_all(work: Work, task: StepTask, steps: Sequence[Step], patience: Patien
     return settled
 
 
-def _ready(work: Work, task: StepTask, patience: Patience) -> StepTask:
+@contextmanager
+def _looked_up(work: Work, step: Step, locks: FlockLockManager) -> Generator[Sha256 | None]:
+    """The step's key, for this run alone until the step is recorded.
+
+    Waiting for another run takes nothing of the step's own time, and ends when this run is cancelled.
+    """
+    key = work.look_up(step)
+    if key is None:
+        yield None
+        return
+    with ExitStack() as stack:
+        while stack.enter_context(locks.reserved(key, lambda: work.run.session.is_cancelled)):
+            now = work.look_up(step)  # by what the other run has left
+            if now == key:
+                break
+            stack.close()
+            key = now or key
+        yield key
+
+
+def _ready(work: Work, task: StepTask, patience: Patience, locks: FlockLockManager) -> StepTask:
     return task.with_options(
-        cache_policy=cache_policy(work.cache),
+        cache_policy=cache_policy(locks),
         result_storage=work.cache.results,
         retries=patience.retries + 1,  # one more for a sandbox that died: hooks.is_worth_retrying
         retry_delay_seconds=patience.retry_delay_s,

@@ -1,13 +1,15 @@
 """The variables that a run's kernel holds, cell by cell, and bringing back those that a cell needs."""
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
+from contextlib import contextmanager
 from typing import Protocol
 
 from run_record import Artifact
 from sandbox import Cell
 from tasks.errors import StepFailed
 from tasks.read_set import Files, empty_folders
+from three_tools.errors import CallRefused
 from three_tools.outcome import Outcome, Refusal
 from three_tools.run import Run
 from three_tools.tool import Report
@@ -39,8 +41,8 @@ class Kernel:
         self._found: dict[str, frozenset[str]] = {}
         """The empty folders that each cell found."""
 
-    def found(self, name: str, files: Files) -> None:
-        """What a cell finds: so it finds them again when it has to be run again."""
+    def saw_before(self, name: str, files: Files) -> None:
+        """What lies there before a cell: it finds the same when it has to be run again."""
         self._found[name] = empty_folders(files)
 
     def run(self, name: str, execute: Callable[[], Outcome]) -> Outcome:
@@ -53,6 +55,8 @@ class Kernel:
                 outcome = execute()
         except StepFailed as error:
             return Outcome(tool="sandbox.exec", ok=False, refusal=Refusal("failed", error.problem, error.remedy))
+        except CallRefused as error:  # while a cell was run again: the run was cancelled
+            return Outcome(tool="sandbox.exec", ok=False, refusal=Refusal(error.code, error.problem, error.remedy))
         if outcome.ok:
             self._live.append(name)
         if again:
@@ -71,16 +75,28 @@ class Kernel:
             self._number, self._live = number, []
             session.only_in = number
             self._replay("the run's parameters", Cell(code=self._prelude))
-        again, folders = self._plan.replay(name, self._live), self._run.workspace.empty_folders()
-        for each in again:
-            session.cell_seed = self._seed(each)
-            self._run.record.bring_to(self._files_before(each), self._found[each])
-            self._replay(f"'{each}'", self._cells[each])
-            self._live = [cell for cell in self._live if cell != each] + [each]
-        if again:
-            self._run.record.bring_to(self._run.record.files(), folders)
+        if again := self._plan.replay(name, self._live):
+            with self._files_put_back():
+                for each in again:
+                    self._replay_cell(each)
         session.cell_seed = self._seed(name)
         return again
+
+    @contextmanager
+    def _files_put_back(self) -> Generator[None]:
+        """Whatever happens meanwhile, the files are then as they were."""
+        record, folders = self._run.record, self._run.workspace.empty_folders()
+        files = record.present()
+        try:
+            yield
+        finally:
+            record.bring_to(files, folders)
+
+    def _replay_cell(self, name: str) -> None:
+        self._run.session.cell_seed = self._seed(name)
+        self._run.record.bring_to(self._files_before(name), self._found[name])
+        self._replay(f"'{name}'", self._cells[name])
+        self._live = [cell for cell in self._live if cell != name] + [name]
 
     def _files_before(self, cell: str) -> dict[str, Artifact]:
         steps = [step.done for step in self._run.record.state.steps.values()]
@@ -92,7 +108,7 @@ class Kernel:
         if not result.ok:
             why = f"{result.error.ename}: {result.error.evalue}" if result.error else result.detail
             raise StepFailed(
-                f"{what} had to be run again for its variables, and failed: {why}", "run it with --refresh"
+                f"{what} had to be run again for its variables, and failed: {why}", "run the recipe with --refresh"
             )
 
     def _seed(self, name: str) -> int:

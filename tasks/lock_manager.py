@@ -5,12 +5,16 @@ import hashlib
 import os
 import threading
 import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tasks.plain_file import open_lock
 
 _FIRST_PAUSE_S = 0.002
 _LONGEST_PAUSE_S = 0.1
+_PATIENCE_S = 0.2
+"""How long a stop may go unnoticed."""
 
 
 class FlockLockManager:
@@ -22,7 +26,21 @@ class FlockLockManager:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._guard = threading.Lock()
-        self._held: dict[str, tuple[int, str]] = {}
+        self._held: dict[str, tuple[int | None, str]] = {}
+        self._reserved: set[str] = set()
+
+    @contextmanager
+    def reserved(self, key: str, is_stopped: Callable[[], bool]) -> Generator[bool]:
+        """Have a lock before somebody here asks for it; whether others had it first. It may be waited for for long."""
+        fd, has_waited = self._open(key), False
+        try:
+            while not _wait(fd, _PATIENCE_S) and not is_stopped():
+                has_waited = True
+            self._reserved.add(key)
+            yield has_waited
+        finally:
+            self._reserved.discard(key)
+            os.close(fd)  # and with it the lock
 
     def acquire_lock(
         self,
@@ -33,8 +51,8 @@ class FlockLockManager:
     ) -> bool:
         if self.is_lock_holder(key, holder):
             return True
-        fd = self._open(key)
-        if not _wait(fd, acquire_timeout):
+        fd = None if key in self._reserved else self._open(key)
+        if fd is not None and not _wait(fd, acquire_timeout):
             os.close(fd)
             return False
         with self._guard:
@@ -52,7 +70,8 @@ class FlockLockManager:
             if held is None or held[1] != holder:
                 raise ValueError(f"'{holder}' does not hold the lock for {key[:12]}")
             del self._held[key]
-        os.close(held[0])  # and with it the lock
+        if held[0] is not None:
+            os.close(held[0])
 
     def is_locked(self, key: str) -> bool:
         return not self.wait_for_lock(key, 0)
@@ -62,6 +81,8 @@ class FlockLockManager:
             return key in self._held and self._held[key][1] == holder
 
     def wait_for_lock(self, key: str, timeout: float | None = None) -> bool:
+        if key in self._reserved:
+            return True
         fd = self._open(key)
         try:
             return _wait(fd, timeout)

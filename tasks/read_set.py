@@ -56,7 +56,8 @@ def observed(touched: Touched, source: str, before: Files, after: Files) -> Read
     is_all_known = all(_at(path, before) or _at(path, after) for path in existing)
     if not is_all_known or not touched.is_complete or CEL in touched.asked:
         return None
-    paths = {*existing, *touched.missed, *touched.created, *_named_in(source, before)}
+    above = {folder.rstrip("/") for path in touched.created for folder in _folders_above(path)}
+    paths = {*existing, *touched.missed, *touched.created, *above, *_named_in(source, before), *touched.listed} - {"."}
     return ReadSet(
         files={path: _at(path, before) for path in sorted(paths)},
         folders={folder: _names_in(folder, before) for folder in touched.listed},

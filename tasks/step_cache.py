@@ -40,19 +40,17 @@ class StepCache:
         self._note = note
         self._is_refreshing = is_refreshing
 
-    def key(self, step: Step, files: Files) -> Sha256 | None:
-        """The step's key in a run with these files; None for a step that is never cached.
+    def key(self, step: Step, basis: Sha256, files: Files) -> Sha256:
+        """The key of a step in a run with these files.
 
         What is kept under it is looked at first: what is damaged is dropped, so that Prefect does not take it.
         """
-        if step.basis is None:
-            return None
-        key = self._manifests.find(step.basis, files) or self._first_key(step, files)
+        key = self._manifests.find(basis, files) or self._first_key(step, files)
         if self._is_refreshing:
             self.forget(step, key)
             return key
         try:
-            self._check(key, step.basis, files)
+            self._check(key, basis, files)
         except KeptIsDamaged as error:
             self.drop(step, key, error)
         return key

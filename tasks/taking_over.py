@@ -2,7 +2,8 @@
 
 import time
 
-from run_record import RunRecordError, Sha256
+from run_record import Sha256
+from run_record.errors import DamagedRecord, UnsafePath
 from tasks.attempt import files_of
 from tasks.errors import KeptIsDamaged
 from tasks.kept_step import KeptStep, unsealed
@@ -21,7 +22,7 @@ def take_over(run: Run, step: Step, key: Sha256, stored: object) -> tuple[KeptSt
         seen = run.record.restore(kept.artifacts, kept.removed)
         for folder in kept.folders:
             run.workspace.make_folder(folder)
-    except RunRecordError as error:
+    except (DamagedRecord, UnsafePath) as error:
         raise KeptIsDamaged(f"of what the cache keeps under {key[:12]}, {error.problem}") from error
     did = f"took over what run {kept.run_id} did in {seconds(kept.seconds)}: {count(len(kept.artifacts), 'file')}"
     report = Report(

@@ -11,10 +11,11 @@ from prefect.client.schemas.objects import State
 from pydantic import JsonValue
 
 from run_record import RunId, Sha256, StepDone
-from tasks.attempt import NO_KEY, Attempt, files_of, try_once
+from tasks.attempt import Attempt, files_of, try_once
 from tasks.errors import KeptIsDamaged, NotRecorded, StepFailed
 from tasks.kept_step import KeptStep
 from tasks.kernel import Kernel
+from tasks.read_set import Files
 from tasks.step import Step, digest
 from tasks.step_cache import StepCache
 from tasks.taking_over import take_over
@@ -38,12 +39,15 @@ class Work:
     def __init__(self, run: Run, cache: StepCache, kernel: Kernel, on_step: OnStep) -> None:
         self.run = run
         self.cache = cache
-        self.keys: dict[str, Sha256 | None] = {}
-        """The key of each step that was looked up."""
+        self.variables: dict[str, Sha256] = {}
+        """What stands for the variables that each cell left: its key, and the run that made them."""
         self.outputs: dict[str, tuple[dict[str, JsonValue], ...]] = {}
         """What each cell showed, for the executed notebook."""
         self._kernel = kernel
         self._on_step = on_step
+        self._keys: dict[str, Sha256] = {}
+        self._found: dict[str, Files] = {}
+        """The files that each step was looked up with."""
         self._lock = threading.RLock()
         self._order: deque[str] = deque()
         self._steps: dict[str, Step] = {}
@@ -61,9 +65,11 @@ class Work:
 
     def look_up(self, step: Step) -> Sha256 | None:
         """The key of a step in the run as it is now."""
-        files = files_of(self.run)
-        self._kernel.found(step.name, files)
-        self.keys[step.name] = key = self.cache.key(step, files)
+        if step.basis is None:
+            return None
+        self._found[step.name] = files = files_of(self.run)
+        self._kernel.saw_before(step.name, files)
+        self._keys[step.name] = key = self.cache.key(step, step.basis, files)
         return key
 
     def attempt(self, step: Step, key: Sha256 | None) -> KeptStep:
@@ -105,7 +111,7 @@ class Work:
     def drop_kept(self, step: Step, error: KeptIsDamaged) -> None:
         """What was kept cannot be had: nobody is to find it again, and the step is to be run."""
         self._endings.pop(step.name, None)
-        self.cache.drop(step, self.keys[step.name] or NO_KEY, error)
+        self.cache.drop(step, self._keys[step.name], error)
 
     def _failure(self, step: Step, tried: Attempt) -> StepFailed:
         outcome = tried.outcome
@@ -131,17 +137,20 @@ class Work:
                     self._tell(self._steps[name], recorded)
 
     def _record(self, step: Step, tried: Attempt) -> Recorded:
-        """What the Evaluator does not pass is kept for nobody, nor is what a cell made of who knows what."""
+        """Kept for nobody: what the Evaluator does not pass, what a cell made of who knows what, and what a later try
+        made of what an earlier one left."""
         recorded = self._record_and_judge(tried.outcome, tried.ask)
-        if tried.kept is not None:
-            self.outputs[step.name] = tried.kept.outputs
-            if tried.kept.reads is None:  # nor can what is made of its variables be kept
-                self.keys[step.name] = digest({"run": self.run.run_id, "step": step.name})
-            if tried.kept.reads is not None and _has_passed(recorded):
-                self.cache.learn(step, tried.kept)
+        if (kept := tried.kept) is not None:
+            self._has_made(step, kept)
+            if kept.reads is not None and kept.reads.holds(self._found.get(step.name, {})) and _has_passed(recorded):
+                self.cache.learn(step, kept)
             else:
-                self.cache.forget(step, tried.kept.key)
+                self.cache.forget(step, kept.key)
         return recorded
+
+    def _has_made(self, step: Step, kept: KeptStep) -> None:
+        self.outputs[step.name] = kept.outputs
+        self.variables[step.name] = digest({"key": kept.key, "run": kept.run_id})
 
     def _record_and_judge(self, outcome: Outcome, ask: Ask) -> Recorded:
         which = ask.name, ask.attempt
@@ -156,10 +165,10 @@ class Work:
             _log.exception("nobody could be told of step '%s'", step.name)
 
     def _take_over(self, step: Step, stored: object) -> Recorded:
-        key = self.keys[step.name] or NO_KEY
+        key = self._keys[step.name]
         kept, outcome = take_over(self.run, step, key, stored)
         recorded = self._record_and_judge(outcome, step.ask(cached=True))
-        self.outputs[step.name] = kept.outputs
+        self._has_made(step, kept)
         if not _has_passed(recorded):
             self.cache.forget(step, key)
         return recorded

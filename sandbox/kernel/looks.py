@@ -7,6 +7,7 @@ code calls them, and by the paths written in a cell's code.
 
 import ast
 import os
+import posix
 import re
 import socket
 import sys
@@ -24,6 +25,22 @@ _ELSEWHERE = frozenset({
     "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.startfile", "os.system", "subprocess.Popen",
 })  # fmt: skip
 """Whatever these start is not heard."""
+_PATHS = {
+    "os.mkdir": ((0, 2),),
+    "os.remove": ((0, 1),),
+    "os.rmdir": ((0, 1),),
+    "os.rename": ((0, 2), (1, 3)),
+    "os.link": ((0, 2), (1, 3)),
+    "os.symlink": ((1, 2),),
+    "os.chmod": ((0, 2),),
+    "os.chown": ((0, 3),),
+    "os.utime": ((0, 3),),
+    **dict.fromkeys(("os.truncate", "os.chdir", "os.listdir", "os.scandir"), ((0, None),)),
+    **dict.fromkeys(("os.getxattr", "os.listxattr", "os.setxattr", "os.removexattr"), ((0, None),)),
+}
+"""Where calls that fail without it have a path, and the open folder that the path may begin at."""
+_CHANGES = frozenset({"os.remove", "os.rmdir", "os.rename", "os.link"})
+"""What these do to a file that is there is seen from outside."""
 
 
 class Looks:
@@ -49,7 +66,7 @@ class Looks:
         self._own = threading.local()
         """Whether this thread is looking itself, which makes such calls too."""
         sys.addaudithook(self._hear)
-        for name in ("stat", "lstat", "access", "readlink"):
+        for name in ("stat", "lstat", "access", "readlink", "statvfs", "pathconf", "open"):
             self._listen_to(name)
 
     def begin(self, tree: ast.AST | None) -> None:
@@ -77,11 +94,14 @@ class Looks:
 
         @wraps(original)
         def ask(path: Any, *arguments: Any, **options: Any) -> Any:
-            if self._is_on and not self._is_looking and isinstance(path, str | bytes | os.PathLike):
-                self._note(os.path.join(self._name_of(options.get("dir_fd")), os.fsdecode(cast("str", path))))
+            folder = options.get("dir_fd")
+            is_heard = name == "open" and folder is None  # as an event
+            if self._is_on and not self._is_looking and not is_heard and isinstance(path, str | bytes | os.PathLike):
+                self._note(os.path.join(self._name_of(folder), os.fsdecode(cast("str", path))))
             return original(path, *arguments, **options)
 
         setattr(os, name, ask)
+        setattr(posix, name, ask)
         for able in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks, os.supports_effective_ids):
             if original in able:
                 able.add(ask)
@@ -93,18 +113,27 @@ class Looks:
             path, _, flags = arguments
             if isinstance(path, str | bytes) and isinstance(flags, int):
                 self._hear_open(os.fsdecode(path), flags)
-        elif event in ("os.listdir", "os.scandir"):
-            path = self._name_of(arguments[0]) if isinstance(arguments[0], int) else arguments[0] or "."
-            if isinstance(path, str) and len(self._listed) < _MOST and (inside := self._inside(path)):
-                self._listed.add(inside)
-        elif event == "os.mkdir":
-            self._note(os.fsdecode(cast("str", arguments[0])), is_made=True)
+        elif event in _PATHS:
+            self._hear_call(event, arguments)
         elif event == "sqlite3.connect":
             self._note(str(arguments[0]).removeprefix("file:").partition("?")[0])
         elif event in _ELSEWHERE:
             self._is_blind = True
         elif event == "socket.__new__" and arguments[1] in (socket.AF_INET, socket.AF_INET6):
             raise PermissionError("cells have no network: bring data in as files")
+
+    def _hear_call(self, event: str, arguments: tuple[Any, ...]) -> None:  # Any: as each event has them
+        if event in ("os.listdir", "os.scandir"):
+            path = self._name_of(arguments[0]) if isinstance(arguments[0], int) else os.fsdecode(arguments[0] or ".")
+            if len(self._listed) < _MOST and (inside := self._inside(path)):
+                self._listed.add(inside)
+        for place, begin in _PATHS[event]:
+            path, folder = arguments[place], None if begin is None else arguments[begin]
+            if isinstance(path, str | bytes):
+                base = "" if folder is None or folder < 0 else self._name_of(folder)
+                self._note(
+                    os.path.join(base, os.fsdecode(path)), is_made=event == "os.mkdir", is_changed=event in _CHANGES
+                )
 
     def _hear_open(self, path: str, flags: int) -> None:
         real = os.path.abspath(path)
@@ -116,19 +145,21 @@ class Looks:
         elif not flags & os.O_CREAT or flags & os.O_EXCL:
             self._note(path, is_made=bool(flags & os.O_CREAT))
         elif inside := self._inside(path):
+            self._note(os.path.dirname(real))
             if not self._is_there(path):
                 self._made.add(inside)
             if flags & os.O_APPEND:
                 self._appended.add(inside)
 
-    def _note(self, path: str, *, is_made: bool = False) -> None:
+    def _note(self, path: str, *, is_made: bool = False, is_changed: bool = False) -> None:
         try:
             inside, is_there = self._inside(path), self._is_there(path)
         except ValueError:
             return  # no path at all; whoever asked will hear it
         if inside is not None and inside != ".":
             found = self._asked if is_there else self._missed
-            if len(found) < _MOST and not self._is_its_own(inside):
+            is_news = not (is_there and is_changed) and not self._is_its_own(inside)
+            if is_news and len(found) < _MOST:
                 found.add(inside)
             if is_made and not is_there:
                 self._made.add(inside)

@@ -44,9 +44,9 @@ def test_a_search_of_documents_is_as_fresh_as_they_are(tmp_path: Path) -> None:
 
 def cell_basis(request: Request, name: str, load: str = "k" * 64) -> Sha256 | None:
     recipe = request.recipe
-    keys: dict[str, Sha256 | None] = {"load": Sha256(load), "use": Sha256("u" * 64)}
+    variables = {"load": Sha256(load), "use": Sha256("u" * 64)}
     each = next(cell for cell in recipe.cells if cell.name == name)
-    return steps.CellSteps(request, Dataflow(recipe.cells), ENVIRONMENT).step(each, keys).basis
+    return steps.CellSteps(request, Dataflow(recipe.cells), ENVIRONMENT).step(each, variables).basis
 
 
 def test_a_cell_depends_on_the_cells_whose_variables_it_uses(tmp_path: Path) -> None:
