@@ -106,6 +106,7 @@ class Kernel:
     def _replay(self, what: str, cell: Cell) -> None:
         result = self._run.session.run(cell, Report(), None)
         if not result.ok:
+            self._run.session.require_not_cancelled()
             why = f"{result.error.ename}: {result.error.evalue}" if result.error else result.detail
             raise StepFailed(
                 f"{what} had to be run again for its variables, and failed: {why}", "run the recipe with --refresh"

@@ -77,6 +77,42 @@ def test_a_folder_that_was_there_counts_though_it_is_empty(kitchen: Kitchen) -> 
     assert again.file("out.txt") == b"True"
 
 
+MAYBE = 'import os\nif "1" in open("data.csv").read():\n    {0}'
+FILE, FOLDER = MAYBE.format('open("extra.txt", "w").write("a\\n1\\n")'), MAYBE.format('os.mkdir("charts")')
+ABSENT = {
+    "remove": (FILE, "os.remove(name)"),
+    "unlink": (FILE, "Path(name).unlink()"),
+    "rename": (FILE, 'os.rename(name, "moved.txt")'),
+    "truncate": (FILE, "os.truncate(name, 1)"),
+    "chmod": (FILE, "os.chmod(name, 0o600)"),
+    "utime": (FILE, "os.utime(name)"),
+    "statvfs": (FILE, "os.statvfs(name)"),
+    "listxattr": (FILE, "os.listxattr(name)"),
+    "posix": (FILE, "posix.stat(name)"),
+    "in a folder": (FILE, 'os.stat(name, dir_fd=os.open(".", os.O_RDONLY))'),
+    "numpy": (FILE, 'np.fromfile(name, dtype="u1")'),
+    "pandas": (FILE, "pd.read_csv(name)"),
+    "chdir": (FOLDER, "os.chdir(folder)\n    os.chdir('..')"),
+    "listdir": (FOLDER, "os.listdir(folder)"),
+    "write beneath": (FOLDER, 'open(folder + "/x.txt", "w").close()'),
+}
+
+
+def test_every_call_that_fails_without_its_path_counts(kitchen: Kitchen) -> None:
+    """Whatever a cell asks an absent path for, it runs again when that is there."""
+    ask = (
+        "import os, posix\nfrom pathlib import Path\nimport numpy as np\nimport pandas as pd\n"
+        'name, folder = "ex" + "tra.txt", "char" + "ts"\ntry:\n    {0}\n    found = "there"\n'
+        'except OSError:\n    found = "absent"\nopen("out.txt", "w").write(found)'
+    )
+    given, other = csv(kitchen, "n\n2\n"), kitchen.top / "other.csv"
+    other.write_text("n\n1\n")
+    for how, (maybe, call) in ABSENT.items():
+        kitchen.write("asks", {"maybe": maybe, "asks": ask.format(call)}, INPUT)
+        without, with_it = kitchen.run("asks", files=given), kitchen.run("asks", files={"data": other})
+        assert (without.file("out.txt"), with_it.file("out.txt")) == (b"absent", b"there"), how
+
+
 def test_files_of_a_cells_own_do_not_keep_it_from_the_cache(kitchen: Kitchen) -> None:
     """It may write through a temporary name, ask for what it made, and take it away again."""
     writes = (

@@ -71,3 +71,18 @@ def test_the_lock_of_a_killed_holder_is_free(tmp_path: Path) -> None:
     os.kill(holder.pid, signal.SIGKILL)
     holder.communicate()
     assert had.wait(10)
+
+
+def test_a_lock_that_is_reserved_is_had_at_once(tmp_path: Path) -> None:
+    """By whoever asks for it here, as often as they like; others wait, and hear when they are stopped."""
+    here, elsewhere = FlockLockManager(tmp_path), FlockLockManager(tmp_path)
+    with here.reserved("key", lambda: False) as has_waited:
+        assert not has_waited
+        for holder in ("a", "b"):
+            assert here.acquire_lock("key", holder)
+            here.release_lock("key", holder)
+        assert not elsewhere.acquire_lock("key", "c", acquire_timeout=0)
+        stops = iter((False, True))
+        with elsewhere.reserved("key", lambda: next(stops)) as has_waited_there:
+            assert has_waited_there
+    assert elsewhere.acquire_lock("key", "c", acquire_timeout=0)
