@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from run_record.durable import make_directory, sync_directory
+from run_record.durable import make_directory, sync_directory, write_all
 from run_record.errors import DamagedRecord, MachineRefused
 from run_record.hashed_copy import copy_hashed, hash_file
 from run_record.ids import Sha256
@@ -41,6 +41,18 @@ class ObjectStore:
         except OSError as error:
             raise MachineRefused.because(f"an object could not be stored in {self._root}", error) from error
         return size, sha256
+
+    def have(self, content: bytes) -> Sha256:
+        """See that these bytes are here, and name them."""
+        sha256 = Sha256(hashlib.sha256(content).hexdigest())
+        if not self._is_whole(sha256, len(content)):
+            try:
+                with self._incoming.draft() as draft:
+                    write_all(draft.fd, content)
+                    self._keep(draft, len(content), sha256)
+            except OSError as error:
+                raise MachineRefused.because(f"an object could not be stored in {self._root}", error) from error
+        return sha256
 
     def _keep(self, draft: Draft, size: int, sha256: Sha256) -> None:
         target = self.path(sha256)

@@ -305,14 +305,7 @@ class CellRun:
 
     def _discard_frames(self) -> None:
         """What the dead kernel had still to say; but the copy it left may have only just spoken."""
-        session = self._session
-        while True:
-            try:
-                received = session.crew.channel_reader.read()
-            except (TooLarge, ValueError):
-                continue
-            if received is None:
-                break
-            if received[1].get("frame") == "copy" and session.crew.copy is None and self._may_leave_copy:
-                session.crew.keep_copy(received[0])
-        session.crew.channel_reader.forget()
+        crew = self._session.crew
+        for pid, message in crew.unheard():
+            if message.get("frame") == "copy" and crew.copy is None and self._may_leave_copy:
+                crew.keep_copy(pid)

@@ -77,6 +77,30 @@ class Crew:
                 return
         raise _did_not_start()
 
+    def renew_kernel(self) -> None:
+        """A fresh kernel in place of this one: nothing that ran is left, and nothing of what it said."""
+        processes.kill_below(self.keeper, set())
+        for descriptor in (self.stdout, self.stderr):
+            with suppress(BlockingIOError):
+                while os.read(descriptor, _PIPE_BYTES):
+                    continue
+        for _ in self.unheard():
+            continue
+        self.fork_kernel()
+
+    def unheard(self) -> Iterator[tuple[int, Message]]:
+        """What lies in the channel, from processes that are dead or wait; of what is not whole, nothing."""
+        while select.select([self.channel], [], [], 0)[0]:
+            try:
+                received = self.channel_reader.read()
+            except (TooLarge, ValueError):
+                continue
+            except (EOFError, ConnectionResetError):
+                break
+            if received is not None:
+                yield received
+        self.channel_reader.forget()
+
     def has_died(self) -> bool:
         """Whether the kernel has ended."""
         return bool(select.select([self.kernel_handle], [], [], 0)[0])

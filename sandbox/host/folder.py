@@ -115,6 +115,18 @@ def remove(root: str) -> None:
             subprocess.run([*command, "--", root], check=False, stderr=subprocess.DEVNULL)  # noqa: S603  (our own folder)
 
 
+def empty(root: str) -> None:
+    """Take away all that is in a folder. Only while nothing can put anything there."""
+    os.chmod(root, 0o700)
+    with os.scandir(root) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                os.chmod(entry.path, 0o700)
+                remove(entry.path)
+            else:
+                os.unlink(entry.path)
+
+
 def hand_over(root: str, uid: int, from_uids: range) -> None:
     """Give a folder and what is in it to a session's user. Only while no cell can run in it.
 

@@ -1,12 +1,14 @@
 """A session's processes, seen from outside."""
 
 import os
+import select
 import signal
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+_DYING_MS = 50
 
 
 def children(pid: int) -> list[int]:
@@ -63,8 +65,24 @@ def kill_below(top: int, spare: set[int]) -> int:
             kill(pid, signal.SIGSTOP)  # one that is stopped forks no more
         for pid in found:
             kill(pid)
+        for pid in found:
+            _await_end(pid)
         killed.update(found)
     return len(killed)
+
+
+def _await_end(pid: int) -> None:
+    """Wait a moment for a process that was killed: giving back what it held takes time."""
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return  # gone
+    try:
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        poll.poll(_DYING_MS)
+    finally:
+        os.close(handle)
 
 
 def kill_user(uid: int) -> None:

@@ -128,6 +128,12 @@ class Session:
         self._end_processes()
         self._crew = self._hire()
 
+    def renew(self) -> None:
+        """A kernel that has run nothing, within the same walls, in empty folders."""
+        self.crew.renew_kernel()
+        for place in (self.spec.work, self.scratch):
+            folder.empty(place)
+
     def close(self) -> None:
         """End every process of the session and leave nothing of it but its work directory."""
         if self._is_closed:

@@ -147,6 +147,28 @@ def test_nothing_of_one_check_is_left_for_another(place: Place) -> None:
     given.unlink()
 
 
+def test_a_check_that_goes_on_after_its_end_says_nothing_in_the_next(place: Place) -> None:
+    """Threads, processes and words that a check leaves behind end with it; the next one's kernel is its own."""
+    linger = """
+import os, subprocess, sys, tempfile, threading
+def talk():
+    while True:
+        os.write(1, b"forged\\n")
+        with open(tempfile.gettempdir() + "/left", "w") as file:
+            file.write("x")
+threading.Thread(target=talk, daemon=True).start()
+if os.fork() == 0:
+    talk()
+subprocess.Popen([sys.executable, "-c", "while True: print('forged', flush=True)"])
+print("first")
+"""
+    look = "import os, tempfile, threading; print(os.listdir(tempfile.gettempdir()), threading.active_count())"
+    for _ in range(3):
+        assert "first" in place.backend.check(linger, {}, Limits()).text("stdout")
+        after = place.backend.check(look, {}, Limits())
+        assert (after.text("stdout"), after.killed_processes) == ("[] 1\n", 0)
+
+
 def test_a_check_has_its_limits(place: Place) -> None:
     """A check that never ends is stopped like any cell."""
     result = place.backend.check("while True: pass", {}, Limits(timeout_s=0.5))

@@ -48,6 +48,19 @@ def test_an_object_is_written_once_and_read_only(store: ObjectStore, tmp_path: P
     assert list(store.sizes()) == [4]
 
 
+def test_bytes_in_memory_can_be_had_in_the_store(store: ObjectStore, tmp_path: Path) -> None:
+    """What is not there, or not whole, is written; what is there stays as it is."""
+    sha256 = store.have(b"same")
+    assert store.read(sha256) == b"same"
+    before = path_of(tmp_path, sha256).stat()
+    assert store.have(b"same") == put(store, b"same") == sha256
+    assert path_of(tmp_path, sha256).stat().st_ino == before.st_ino
+    path_of(tmp_path, sha256).unlink()
+    path_of(tmp_path, sha256).write_bytes(b"sane")
+    store.have(b"same")
+    assert store.read(sha256) == b"same"
+
+
 @pytest.mark.parametrize("damage", [b"sane", b"sam", b"same!", b""])
 def test_a_damaged_object_is_never_given_out(store: ObjectStore, tmp_path: Path, damage: bytes) -> None:
     """An object whose bytes changed is refused by every way of reading it, with its name and a remedy."""

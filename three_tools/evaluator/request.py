@@ -9,6 +9,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from run_record import Artifact, ObjectStore
+from three_tools.evaluator import bundle
 from three_tools.evaluator.expectations import ExpectedFile
 from three_tools.evaluator.expected_paths import matching
 from three_tools.evaluator.finding import Finding
@@ -17,7 +18,11 @@ from three_tools.evaluator.judged_step import JudgedStep
 MOST_FILE_BYTES: Final = 256 << 20
 MOST_BYTES: Final = 1 << 30
 MOST_FILES: Final = 2000
-_INSIDE: Final = Path(__file__).resolve().parent / "step_checks"
+_CODE: Final = """
+import importlib, sys
+sys.path.append({bundle!r})
+importlib.import_module("step_checks").main({text!r})
+"""
 _CLAIMS_FILES: Final = ("facts.json", "facts.md")
 
 
@@ -37,8 +42,8 @@ def make_request(step: JudgedStep, objects: ObjectStore) -> Request:
     sent = {artifact.sha256 for artifact in (*chosen.values(), *cited.values())}
     for sha256 in sent:
         objects.check(sha256)
-    files = {f"step_checks/{path.name}": path for path in sorted(_INSIDE.glob("*.py"))}
-    files |= {f"objects/{sha256}": objects.path(sha256).resolve() for sha256 in sorted(sent)}
+    files = {f"objects/{sha256}": objects.path(sha256).resolve() for sha256 in sorted(sent)}
+    files[bundle.NAME] = objects.path(objects.have(bundle.bundle())).resolve()
     text = json.dumps(
         {
             "files": [_entry(path, artifact, step) for path, artifact in chosen.items()],
@@ -47,8 +52,7 @@ def make_request(step: JudgedStep, objects: ObjectStore) -> Request:
             "paths": sorted(step.files) if cited or any(_has_claims(path, step) for path in chosen) else [],
         }
     )
-    code = f"import sys\nsys.path.append('.')\nimport step_checks\nstep_checks.main({text!r})"
-    return Request(code, files, tuple(left_out))
+    return Request(_CODE.format(bundle=bundle.NAME, text=text), files, tuple(left_out))
 
 
 def _choose(step: JudgedStep) -> tuple[dict[str, Artifact], list[Finding]]:

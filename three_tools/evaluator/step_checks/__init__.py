@@ -1,6 +1,6 @@
 """The half of the Evaluator that runs inside the sandbox: opens a step's files and prints what it finds.
 
-It is sent along with every check. Modules are imported when a file needs them: each is compiled anew in each check.
+It is sent along with every check, compiled. Modules are imported when a file needs them: no check waits for all.
 """
 
 import json
