@@ -62,8 +62,8 @@ SETTINGS = {
 """Those that the context knows; the others are the environment's, for processes that a test starts."""
 
 
-def wait_until(condition: Callable[[], object], what: str, patience_s: float = 30.0) -> None:
-    """Look until it is so; what another process does has no event to wait for."""
+def wait_until(condition: Callable[[], object], what: str, patience_s: float = 180.0) -> None:
+    """Look until it is so; what another process does has no event to wait for. Busy machines need patience."""
     until_s = monotonic() + patience_s
     while not condition():
         assert monotonic() < until_s, f"not within {patience_s} s: {what}"

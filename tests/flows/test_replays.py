@@ -42,7 +42,7 @@ def beside(act: Callable[[], Ran]) -> Iterator[list[Ran]]:
 
 
 def begun(kitchen: Kitchen) -> None:
-    wait_until(lambda: list(kitchen.home.runs.glob("*-*/tmp/begun.txt")), "the cell begins", 60)
+    wait_until(lambda: list(kitchen.home.runs.glob("*-*/tmp/begun.txt")), "the cell begins")
 
 
 def test_a_replay_that_fails_leaves_the_files_as_they_were(kitchen: Kitchen) -> None:

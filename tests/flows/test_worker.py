@@ -66,7 +66,7 @@ def test_a_deployment_of_a_users_recipe_runs_in_a_worker(kitchen: Kitchen, pool:
     """It finds the recipe by its name and the home by the settings; the run is like any other."""
     kitchen.write("short", {"only": 'open("a.txt", "w").write("a")'})
     flow_run_id = ask_for(kitchen, pool, "short")
-    wait_until(lambda: state_of(flow_run_id) in ("Completed", "Failed", "Crashed"), "the flow run ends", 90)
+    wait_until(lambda: state_of(flow_run_id) in ("Completed", "Failed", "Crashed"), "the flow run ends")
     assert state_of(flow_run_id) == "Completed"
     (folder,) = folders(kitchen)
     assert kitchen.ran(folder.name).file("a.txt") == b"a"
@@ -76,16 +76,16 @@ def test_a_flow_killed_under_a_worker_gives_back_its_sandbox(kitchen: Kitchen, p
     """The worker calls the hook for crashes: the session is ended and the attempt recorded as lost, with no other run."""
     kitchen.write("sleeps", {"only": SLEEPS})
     flow_run_id = ask_for(kitchen, pool, "sleeps")
-    wait_until(lambda: list(kitchen.home.runs.glob("*-*/tmp/begun.txt")), "the cell begins", 90)
+    wait_until(lambda: list(kitchen.home.runs.glob("*-*/tmp/begun.txt")), "the cell begins")
     (folder,) = folders(kitchen)
     os.kill(int(str((folder / "lease").read_text()).partition('"pid": ')[2].partition("}")[0]), signal.SIGKILL)
-    wait_until(lambda: state_of(flow_run_id) == "Crashed", "the worker sees it", 60)
+    wait_until(lambda: state_of(flow_run_id) == "Crashed", "the worker sees it")
 
     def is_lost() -> bool:
         steps = RunState(read_journal(kitchen.home.folder(RunId(folder.name))).entries).steps.values()
         return [step.done.cause for step in steps] == ["lost"]
 
-    wait_until(is_lost, "the hook records what was lost", 60)
+    wait_until(is_lost, "the hook records what was lost")
     command = [sys.executable, "-m", "partner", "--home", str(kitchen.home.root), "sandbox", "status", "--json"]
     shown = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     assert folder.name not in shown

@@ -105,7 +105,7 @@ def test_an_interrupt_is_exit_130_and_leaves_the_files_as_they_were(run: str) ->
         assert writing.stdin
         writing.stdin.write(bytes(4_000_000))  # more than a pipe holds: when this returns, it is being read
         writing.send_signal(signal.SIGINT)
-        assert writing.wait(timeout=60) == 130
+        assert writing.wait(timeout=180) == 130
     after = partner("show", run, "--json").json
     assert after["artifacts"] == before["artifacts"]
     assert "not done (cancelled): interrupted before it ended" in partner("cel", run).text

@@ -146,7 +146,7 @@ def test_cells_from_the_keyboard(folder: Path) -> None:
     command = [sys.executable, "-m", "partner", "sandbox", "shell"]
     process = subprocess.Popen(command, stdin=child, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
     os.write(parent, b"x = 40\nfor n in range(2):\n    x += 1\n\nx\n\x04")
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=180)
     os.close(parent)
     os.close(child)
     assert process.returncode == 0

@@ -71,7 +71,7 @@ def test_a_signal_stops_the_cell_and_the_record_says_so(number: signal.Signals) 
         assert process.stdout
         assert process.stdout.readline() == "go\n"
         process.send_signal(number)
-        said = process.communicate(timeout=60)[1]
+        said = process.communicate(timeout=180)[1]
     assert (process.returncode, "cell stopped: interrupted" in said) == (130, True)
     (step,) = partner("show", run, "--json").json["steps"]
     assert (step["ok"], step["evaluation"]["verdict"]) == (False, "FAIL")
