@@ -81,6 +81,9 @@ def server_settings(port: int, auth: str, ui_copy: Path | None) -> dict[str, str
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "PREFECT_UI_API_URL": "/api",
         "PREFECT_LOGGING_COLORS": "false",
+        # One transaction for many events of task runs, instead of one each: the UI shows them within a second.
+        "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
+        "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
         **({"PREFECT_UI_STATIC_DIRECTORY": str(ui_copy)} if ui_copy else {}),
     }
 
