@@ -10,7 +10,6 @@ from flows.publish import Progress, name_flow_run, publish
 from flows.request import Request
 from flows.verdicts import require_all_judged, require_deliverables, require_pass
 from flows.workshop import Workshop
-from recipes.dataflow import Dataflow
 from recipes.notebook import executed
 from recipes.prelude import prelude
 from recipes.recipe import RecipeCell
@@ -36,14 +35,13 @@ _GRACE_S = 60.0
 class Frame:
     """The parts of a run, in the order in which a recipe's flow calls them."""
 
-    def __init__(self, request: Request, shop: Workshop, work: Work, dataflow: Dataflow, progress: Progress) -> None:
+    def __init__(self, request: Request, shop: Workshop, work: Work, progress: Progress) -> None:
         self._request = request
         self._recipe = request.recipe
         self._watch = shop.watch
         self._work = work
-        self._dataflow = dataflow
         self._progress = progress
-        self._cell_steps = steps.CellSteps(request, dataflow, work.run.backend.digest)
+        self._cell_steps = steps.CellSteps(request, work.run.backend.digest)
 
     @property
     def run_id(self) -> RunId:
@@ -94,7 +92,7 @@ class Frame:
 
     def _run_cell(self, cell: RecipeCell) -> None:
         step = self._cell_steps.step(cell, self._work.variables)
-        needed = set(self._dataflow.needs(cell.name))
+        needed = set(self._request.dataflow.needs(cell.name))
         replays_s = sum(each.timeout_s for each in self._recipe.cells if each.name in needed)
         patience = Patience(cell.retries, cell.retry_delay_s, cell.timeout_s + replays_s + _GRACE_S)
         self._do(sandbox_exec, step, patience)
@@ -120,11 +118,11 @@ def opened(request: Request, shop: Workshop) -> Generator[Frame]:
     with open_run(shop.home, equipment, question, caller, who=f"the recipe {recipe.name}") as run:
         name_flow_run(f"{recipe.name} {run.run_id}")
         shop.watch.opened(run, recipe)
-        dataflow, progress = Dataflow(recipe.cells), Progress(recipe, steps.count(request))
-        with at_work(Work(run, _cache(run, request, shop), _kernel(run, request, dataflow), shop.watch.ended)) as work:
+        progress = Progress(recipe, steps.count(request))
+        with at_work(Work(run, _cache(run, request, shop), _kernel(run, request), shop.watch.ended)) as work:
             try:
                 with heeding_cancellation(run):
-                    yield Frame(request, shop, work, dataflow, progress)
+                    yield Frame(request, shop, work, progress)
             except StepFailed:
                 if not run.session.is_cancelled:
                     raise
@@ -140,7 +138,7 @@ def _cache(run: Run, request: Request, shop: Workshop) -> StepCache:
     )
 
 
-def _kernel(run: Run, request: Request, dataflow: Dataflow) -> Kernel:
+def _kernel(run: Run, request: Request) -> Kernel:
     told = prelude(request.parameters, request.objective, request.as_of, request.seed, request.inputs())
     cells = {each.name: Cell(code=each.source, timeout_s=each.timeout_s) for each in request.recipe.cells}
-    return Kernel(run, dataflow, cells, told)
+    return Kernel(run, request.dataflow, cells, told)

@@ -31,6 +31,8 @@ class Request:
     is_sample: bool = False
     is_refreshing: bool = False
     """Whether every step is run, whatever is in the cache."""
+    dataflow: Dataflow
+    """How its cells depend on each other."""
 
     @property
     def documents(self) -> Path | None:
@@ -79,9 +81,9 @@ def make_request(  # noqa: PLR0913  (all that can be asked of a recipe)
         seed=seed,
         is_sample=is_sample,
         is_refreshing=is_refreshing,
+        dataflow=Dataflow(recipe.cells),
     )
-    request.queries()  # its templates render, its cells can be followed and judged, or its author is told
-    Dataflow(recipe.cells)
+    request.queries()  # its templates render, its cells can be judged, or its author is told
     for cell in recipe.cells:
         expectations(cell)
     return request

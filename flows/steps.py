@@ -9,7 +9,6 @@ from pydantic import JsonValue
 
 from flows.expectations import expectations
 from flows.request import Request
-from recipes.dataflow import Dataflow
 from recipes.recipe import RecipeCell
 from recipes.run_reads import RunReads
 from recipes.searches import Query
@@ -62,9 +61,9 @@ def evidence(found: Iterable[tuple[Query, Recorded]]) -> Step:
 class CellSteps:
     """Makes the steps of a run's cells."""
 
-    def __init__(self, request: Request, dataflow: Dataflow, environment: str) -> None:
+    def __init__(self, request: Request, environment: str) -> None:
         self._request = request
-        self._dataflow = dataflow
+        self._dataflow = request.dataflow
         self._environment = environment
         self._known = tuple(_known_files(request))
 

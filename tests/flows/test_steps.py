@@ -6,7 +6,6 @@ from pathlib import Path
 from fakes.kitchen import TOML
 from flows import steps
 from flows.request import Request, make_request
-from recipes.dataflow import Dataflow
 from recipes.recipe_file import read_recipe
 from run_record import Sha256
 from tasks.step import normalised
@@ -43,10 +42,9 @@ def test_a_search_of_documents_is_as_fresh_as_they_are(tmp_path: Path) -> None:
 
 
 def cell_basis(request: Request, name: str, load: str = "k" * 64) -> Sha256 | None:
-    recipe = request.recipe
     variables = {"load": Sha256(load), "use": Sha256("u" * 64)}
-    each = next(cell for cell in recipe.cells if cell.name == name)
-    return steps.CellSteps(request, Dataflow(recipe.cells), ENVIRONMENT).step(each, variables).basis
+    each = next(cell for cell in request.recipe.cells if cell.name == name)
+    return steps.CellSteps(request, ENVIRONMENT).step(each, variables).basis
 
 
 def test_a_cell_depends_on_the_cells_whose_variables_it_uses(tmp_path: Path) -> None:
