@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from flows.expectations import expectations
-from recipes.dataflow import Dataflow
+from recipes.dataflow import Dataflow, dataflow
 from recipes.errors import BadParameter
 from recipes.inputs import check_inputs, sample_inputs
 from recipes.parameters import resolve, text_fault
@@ -81,7 +81,7 @@ def make_request(  # noqa: PLR0913  (all that can be asked of a recipe)
         seed=seed,
         is_sample=is_sample,
         is_refreshing=is_refreshing,
-        dataflow=Dataflow(recipe.cells),
+        dataflow=dataflow(recipe.cells),
     )
     request.queries()  # its templates render, its cells can be judged, or its author is told
     for cell in recipe.cells:

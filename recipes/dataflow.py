@@ -1,7 +1,7 @@
 """How the cells of a recipe depend on each other through their variables."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from recipes.cell_names import KNOWN, CellNames, names_of
 from recipes.errors import RecipeNotFound, meant
@@ -10,6 +10,16 @@ from recipes.module_state import changing_cells
 from recipes.reach import restores_objects
 from recipes.recipe import RecipeCell
 from recipes.run_reads import RunReads, reads_of_run, ways_to_run
+
+
+def dataflow(cells: Sequence[RecipeCell]) -> "Dataflow":
+    """That of these cells, followed once in a process: the same code is asked about at the door and in the flow."""
+    return _followed(tuple((cell.name, cell.source, cell.line) for cell in cells))
+
+
+@lru_cache(maxsize=64)
+def _followed(code: tuple[tuple[str, str, int], ...]) -> "Dataflow":
+    return Dataflow([RecipeCell(name=name, source=source, line=line) for name, source, line in code])
 
 
 class Dataflow:
