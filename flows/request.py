@@ -48,6 +48,7 @@ class Request:
             parameters=self.parameters,
             as_of=self.as_of,
             seed=self.seed,
+            deliverables=self.recipe.deliverables,
             by=by,
         )
 

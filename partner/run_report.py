@@ -1,5 +1,6 @@
 """A run as one object: what `partner show` prints with --json, and every door that reports on a run."""
 
+from datetime import datetime
 from pathlib import Path
 
 from pydantic import Field
@@ -45,12 +46,14 @@ class RunReport(Frozen):
     objective: str = Field(description="The question it answers.")
     recipe: str = Field(description="The recipe; empty for a run by hand.")
     state: str = Field(description="open, done, failed or cancelled.")
-    seconds: float = Field(description="How long its steps took together.")
+    seconds: float = Field(description="How long it took from its opening to its end, or so far to its last step.")
     workspace: str = Field(description="The absolute path of its tmp/.")
     cel: str = Field(description="Its Context Engineering Log.")
     steps: tuple[StepReport, ...] = Field(description="Its steps in order.")
     artifacts: tuple[Artifact, ...] = Field(description="Its files as the record has them.")
-    deliverables: tuple[str, ...] = Field(description="The files made for people.")
+    deliverables: tuple[str, ...] = Field(
+        description="The files made for people: the recipe's, else those in artifacts/."
+    )
 
 
 def run_report(folder: Path, state: RunState) -> RunReport:
@@ -60,13 +63,24 @@ def run_report(folder: Path, state: RunState) -> RunReport:
         objective=state.opened.objective,
         recipe=state.opened.recipe,
         state=state.name,
-        seconds=sum(step.done.seconds for step in state.steps.values()),
+        seconds=_seconds(state),
         workspace=str(folder / TMP),
         cel=CEL,
         steps=tuple(_step(step) for step in state.steps.values()),
         artifacts=artifacts,
-        deliverables=tuple(a.path for a in artifacts if a.path.startswith(DELIVERABLES)),
+        deliverables=_deliverables(state),
     )
+
+
+def _seconds(state: RunState) -> float:
+    ends = state.closed_at or max((step.at for step in state.steps.values()), default=state.opened_at)
+    return (datetime.fromisoformat(ends) - datetime.fromisoformat(state.opened_at)).total_seconds()
+
+
+def _deliverables(state: RunState) -> tuple[str, ...]:
+    """What is there of what was promised, in the recipe's order."""
+    wanted = state.opened.deliverables or sorted(path for path in state.files if path.startswith(DELIVERABLES))
+    return tuple(path for path in wanted if path in state.files)
 
 
 def last_attempts(report: RunReport) -> RunReport:

@@ -22,6 +22,7 @@ class RunOpened(Frozen):
     parameters: dict[str, JsonValue] = Field(default_factory=dict, description="The recipe's parameters.")
     as_of: str = Field(description="The run's clock, a UTC date: what its results call today.")
     seed: int = Field(default=0, description="Where the run's random numbers start.")
+    deliverables: tuple[str, ...] = Field(default=(), description="The files that the recipe is to deliver.")
     by: str = Field(description="Who opened it.")
 
 

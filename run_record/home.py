@@ -32,6 +32,7 @@ class Question:
     parameters: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     as_of: str = ""
     seed: int = 0
+    deliverables: tuple[str, ...] = ()
     by: str
 
 
@@ -63,6 +64,7 @@ class Home:
             parameters=question.parameters,
             as_of=question.as_of or now.date().isoformat(),
             seed=question.seed,
+            deliverables=question.deliverables,
             by=question.by,
         )
         try:

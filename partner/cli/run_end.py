@@ -7,7 +7,6 @@ from typing import Any
 from partner.cli.desk import Desk
 from partner.cli.screen import count, duration, print_json, print_table, say, size
 from partner.run_report import RunReport, last_attempts, run_report
-from recipes.recipe import Recipe
 from run_record.ids import RunId
 from run_record.journal import read_journal
 from run_record.plain_text import printable
@@ -18,7 +17,6 @@ from run_record.state import RunState
 class Ended:
     """A run that has ended, well or not."""
 
-    recipe: Recipe
     run_id: RunId
     error: BaseException | None
     page: str
@@ -37,11 +35,13 @@ def show_end(here: Desk, ended: Ended, *, as_json: bool) -> None:
         print_json({**report.model_dump(mode="json"), **failed})
         return
     say(f"\n{_in_short(report, ended.seconds)}")
-    made = [each for each in report.artifacts if each.path in ended.recipe.deliverables]
-    made.sort(key=lambda each: ended.recipe.deliverables.index(each.path))
-    if made:
+    if report.deliverables:
         say("")
-        rows = [(f"{report.workspace}/{each.path}", size(each.size), f"sha256 {each.sha256[:12]}") for each in made]
+        made = {each.path: each for each in report.artifacts}
+        rows = [
+            (f"{report.workspace}/{path}", size(made[path].size), f"sha256 {made[path].sha256[:12]}")
+            for path in report.deliverables
+        ]
         print_table(rows, numbers=[1])
         say(f"\nOpen first        {rows[0][0]}")
     say(f"How it was made   {here.command} cel {ended.run_id}\nIn Prefect        {ended.page}")

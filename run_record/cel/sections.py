@@ -1,6 +1,6 @@
 """What stands in CEL.md besides Step Blocks: its head, notes, late evaluations, the final summary."""
 
-from run_record.cel.step_block import EVALUATION, PENDING, artifact_line, evaluation_text
+from run_record.cel.step_block import EVALUATION, PENDING, artifact_line, evaluation_text, values_text
 from run_record.clock import to_the_second
 from run_record.facts import NoteAdded, RunClosed, RunOpened, StepEvaluated
 from run_record.plain_text import markdown
@@ -9,12 +9,14 @@ from run_record.state import RunState
 
 def header(opened: RunOpened, at: str) -> str:
     recipe = f"**Recipe:** {markdown(opened.recipe)}\n" if opened.recipe else ""
+    parameters = f"**Parameters:** {markdown(values_text(opened.parameters))}\n" if opened.parameters else ""
+    deliverables = f"**To deliver:** {markdown(', '.join(opened.deliverables))}\n" if opened.deliverables else ""
     basis = f"as of {markdown(opened.as_of)}, seed {opened.seed}"
     return (
         "# Context Engineering Log (CEL)\n\n"
         f"**Run:** {opened.run_id}\n"
         f"**Objective:** {markdown(opened.objective) or 'not given'}\n"
-        f"{recipe}"
+        f"{recipe}{parameters}{deliverables}"
         f"**Opened:** {to_the_second(at)} by {markdown(opened.by)}, {basis}\n"
     )
 

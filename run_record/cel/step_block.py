@@ -2,7 +2,10 @@
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from pydantic import JsonValue
 
 from run_record.artifact import Artifact
 from run_record.clock import to_the_second
@@ -37,7 +40,7 @@ def block_of(done: StepDone, at: str, evaluation: StepEvaluated | None = None) -
         step=done.step,
         tool=done.tool + title,
         when=to_the_second(at),
-        inputs=", ".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in done.inputs.items()),
+        inputs=values_text(done.inputs),
         did=done.did,
         artifacts=done.artifacts,
         removed=done.removed,
@@ -45,6 +48,11 @@ def block_of(done: StepDone, at: str, evaluation: StepEvaluated | None = None) -
         next_steps=done.next_steps,
         evaluation=evaluation_text(evaluation) if evaluation else PENDING,
     )
+
+
+def values_text(values: Mapping[str, JsonValue]) -> str:
+    """cell="kpis", timeout_s=30"""
+    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
 
 
 def evaluation_text(evaluation: StepEvaluated) -> str:

@@ -18,7 +18,7 @@ from partner.launch import PrefectServer
 RECIPE = """title = "Sums"
 purpose = "Adds up."
 objective = "How much is it?"
-deliverables = ["artifacts/sum.txt"]
+deliverables = ["artifacts/sum.txt", "rows.csv"]
 [parameters.factor]
 type = "integer"
 default = 1
@@ -100,7 +100,9 @@ def test_json_is_one_object_as_the_design_has_it(shell: Shell) -> None:
     assert list(report) == [
         "run_id", "objective", "recipe", "state", "seconds", "workspace", "cel", "steps", "artifacts", "deliverables",
     ]  # fmt: skip
-    assert (report["recipe"], report["state"], report["deliverables"]) == ("sums", "done", ["artifacts/sum.txt"])
+    assert (report["recipe"], report["state"]) == ("sums", "done")
+    assert report["deliverables"] == ["artifacts/sum.txt", "rows.csv"]
+    assert report["seconds"] > sum(step["seconds"] for step in report["steps"])
     assert Path(report["workspace"], "artifacts/sum.txt").read_text() == "18"
     assert Path(report["workspace"], report["cel"]).exists()
     assert [step["name"] for step in report["steps"]] == [

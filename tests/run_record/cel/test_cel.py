@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from run_record import Call, Home, RunRecord, StepEvaluated, read_journal
+from run_record import Call, Home, Question, RunRecord, StepEvaluated, read_journal
 from run_record.cel import cel_text, entries_as_of, parse
 from run_record.errors import NotFound
 
@@ -35,6 +35,13 @@ def test_a_new_run_has_a_log_that_says_what_is_asked(record: RunRecord) -> None:
     """CEL.md exists from the start, with the run and its objective."""
     assert cel(record).startswith("# Context Engineering Log (CEL)\n\n**Run:** ")
     assert "**Objective:** Where should the money go?\n" in cel(record)
+
+
+def test_the_log_of_a_recipe_says_what_it_was_given_and_promised(tmp_path: Path) -> None:
+    """Its parameters and deliverables stand at the top."""
+    asked = Question(recipe="kpis", parameters={"top_n": 5, "region": "*EU*"}, deliverables=("a.html",), by="anna")
+    text = cel(Home(tmp_path / "home").create_run(asked))
+    assert '**Parameters:** top_n=5, region="\\*EU\\*"\n**To deliver:** a.html\n' in text
 
 
 def test_a_step_is_pending_until_it_is_evaluated(record: RunRecord) -> None:
