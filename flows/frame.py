@@ -67,7 +67,11 @@ class Frame:
         searches = [steps.search(query, self._request, state, now_s) for query in queries]
         for step in searches:
             self._watch.began(step)
-        found = call_all(self._work, browser_search, searches)
+        patience = [Patience(query.retries, query.retry_delay_s) for query in queries]
+        found = call_all(self._work, browser_search, list(zip(searches, patience, strict=True)))
+        if self._work.run.search.state() != state:  # the documents changed meanwhile: nobody knows which were found
+            for step in searches:
+                self._work.forget(step)
         for step, recorded in zip(searches, found, strict=True):
             self._progress.step()
             require_pass(self._recipe, step, recorded)

@@ -64,7 +64,7 @@ def read_recipe(folder: Path) -> Recipe:
         fail_fast=told.fail_fast,
         parameters=told.parameters,
         inputs=told.inputs,
-        searches=told.searches,
+        searches=tuple(_searches(told)),
         cells=tuple(_cells(told, notebook, folder)),
         notebook=notebook,
     )
@@ -155,6 +155,13 @@ def _refuse_twice(where: Path, what: str, names: Iterable[str]) -> None:
         if name in seen:
             raise RecipeInvalid(f"{where}: two {what} '{name}'", "give one of them another name")
         seen.add(name)
+
+
+def _searches(told: _File) -> Iterable[Search]:
+    usual = {"retries": told.retries, "retry_delay_s": told.retry_delay_s}
+    for search in told.searches:
+        unsaid = usual.keys() - search.model_fields_set
+        yield search.model_copy(update={name: usual[name] for name in unsaid})
 
 
 def _cells(told: _File, notebook: tuple[NotebookCell, ...], folder: Path) -> Iterable[RecipeCell]:

@@ -23,6 +23,8 @@ class Query:
     allow_domains: tuple[str, ...]
     date_range: str | None
     freshness_h: float
+    retries: int
+    retry_delay_s: float
 
 
 def queries(recipe: Recipe, parameters: Mapping[str, JsonValue], objective: str, as_of: str) -> tuple[Query, ...]:
@@ -56,6 +58,8 @@ def _query(search: Search, name: str, known: Mapping[str, JsonValue], recipe: Re
         allow_domains=search.allow_domains,
         date_range=date_range or None,
         freshness_h=search.freshness_h,
+        retries=search.retries,
+        retry_delay_s=search.retry_delay_s,
     )
 
 

@@ -47,12 +47,16 @@ def call(work: Work, task: StepTask, step: Step, patience: Patience | None = Non
             raise
 
 
-def call_all(work: Work, task: StepTask, steps: Sequence[Step], patience: Patience | None = None) -> list[Recorded]:
+def call_all(work: Work, task: StepTask, asked: Sequence[tuple[Step, Patience]]) -> list[Recorded]:
     """Do steps at once; all are waited for, then the first failure is raised."""
+    steps = [step for step, _ in asked]
     work.announce(steps)
-    ready = _ready(work, task, patience or Patience(), FlockLockManager(work.cache.locks))
-    submit = cast("Any", ready).submit  # Any: Prefect's overloads are not fully typed
-    futures: list[PrefectFuture[Any]] = [submit(work.run.run_id, step, work.look_up(step)) for step in steps]
+    locks = FlockLockManager(work.cache.locks)
+    ready = {step.name: _ready(work, task, patience, locks) for step, patience in asked}
+    futures: list[PrefectFuture[Any]] = [
+        cast("Any", ready[step.name]).submit(work.run.run_id, step, work.look_up(step))  # Any: not fully typed
+        for step in steps
+    ]
     states: list[State[Any]] = []
     for future in futures:
         future.wait()
@@ -61,7 +65,7 @@ def call_all(work: Work, task: StepTask, steps: Sequence[Step], patience: Patien
     lost = [step for step, _ in failures if not work.has_ended(step)]
     for step in lost:  # they failed outside of our code: there is nothing to say of them
         work.give_up_on(step)
-    settled = [_settled(work, ready, step) for step in steps if step not in lost]
+    settled = [_settled(work, ready[step.name], step) for step in steps if step not in lost]
     for _, state in failures:
         state.result()  # raises
     return settled

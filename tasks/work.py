@@ -113,6 +113,11 @@ class Work:
         self._endings.pop(step.name, None)
         self.cache.drop(step, self._keys[step.name], error)
 
+    def forget(self, step: Step) -> None:
+        """No later run is to find what this step brought."""
+        if key := self._keys.get(step.name):
+            self.cache.forget(step, key)
+
     def _failure(self, step: Step, tried: Attempt) -> StepFailed:
         outcome = tried.outcome
         recorded = self._failed[step.name] = self._record_and_judge(outcome, tried.ask)

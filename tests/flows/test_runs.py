@@ -1,5 +1,6 @@
 """A recipe as a flow: its steps in order, each judged; what it delivers; what it is held to."""
 
+import shutil
 from typing import Any
 
 import nbformat
@@ -202,6 +203,24 @@ def test_a_search_that_fails_fails_the_run_with_its_reason(kitchen: Kitchen) -> 
     assert isinstance(ran.error, StepFailed)
     assert "no folder of documents" in str(ran.error)
     assert ran.attempts("search heat") == [(False, "failed", "FAIL")]
+
+
+def test_a_search_that_fails_is_tried_again(kitchen: Kitchen) -> None:
+    """As often as the recipe says, each try recorded; one that says nothing is tried as often as the recipe's cells."""
+
+    def write_documents(name: str) -> None:
+        if name == "search heat":  # each has failed once by then, or will find them
+            (kitchen.top / "documents").mkdir(exist_ok=True)
+            (kitchen.top / "documents" / "heat.md").write_text("heat pumps sell well\n")
+
+    once, heat = "retries = 1\nretry_delay_s = 0\n", '[[searches]]\nname = "heat"\nquery = "heat pumps"\n'
+    kitchen.write("scan", {"only": "1"}, heat + once)
+    ran = kitchen.run("scan", Observer(on_ended=write_documents))
+    assert ran.error is None
+    assert ran.attempts("search heat") == [(False, "failed", "FAIL"), (True, "", "PASS")]
+    shutil.rmtree(kitchen.top / "documents")
+    kitchen.write("scan", {"only": "1"}, once + heat)
+    assert kitchen.run("scan").attempts("search heat") == [(False, "failed", "FAIL")] * 2
 
 
 def test_a_run_ends_its_sandbox_whatever_happens(kitchen: Kitchen) -> None:

@@ -5,7 +5,7 @@ from prefect import flow, task
 
 from partner.launch import PrefectServer
 from sandbox import HostIsGone
-from tasks.call import call_all
+from tasks.call import Patience, call_all
 from tasks.errors import NotRecorded, StepFailed
 from tasks.step import Step
 from tasks.work import Work, at_work, work_of
@@ -94,7 +94,7 @@ def test_of_steps_at_once_the_one_that_fails_outside_of_our_code_is_raised(
 
     @flow
     def two() -> None:
-        call_all(work, fails, [bad, good])
+        call_all(work, fails, [(bad, Patience()), (good, Patience())])
 
     with pytest.raises(RuntimeError, match="no room"):
         two()
