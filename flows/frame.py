@@ -68,10 +68,12 @@ class Frame:
         for step in searches:
             self._watch.began(step)
         patience = [Patience(query.retries, query.retry_delay_s) for query in queries]
-        found = call_all(self._work, browser_search, list(zip(searches, patience, strict=True)))
-        if self._work.run.search.state() != state:  # the documents changed meanwhile: nobody knows which were found
-            for step in searches:
-                self._work.forget(step)
+        try:
+            found = call_all(self._work, browser_search, list(zip(searches, patience, strict=True)))
+        finally:
+            if self._work.run.search.state() != state:  # the documents changed meanwhile: who knows which were found
+                for step in searches:
+                    self._work.forget(step)
         for step, recorded in zip(searches, found, strict=True):
             self._progress.step()
             require_pass(self._recipe, step, recorded)
