@@ -69,18 +69,27 @@ class Kernel:
         self._number = None
 
     def _prepare(self, name: str) -> tuple[str, ...]:
+        self._begin()
+        again = self._plan.replay(name, self._live)
+        if not set(again).isdisjoint(self._live):  # a second time, it would find what it did to modules the first time
+            self.distrust()
+            self._begin()
+            again = self._plan.replay(name, self._live)
+        if again:
+            with self._files_put_back():
+                for each in again:
+                    self._replay_cell(each)
+        self._run.session.cell_seed = self._seed(name)
+        return again
+
+    def _begin(self) -> None:
+        """Have a kernel that knows the run."""
         session = self._run.session
         number = session.start(Report())
         if number != self._number:
             self._number, self._live = number, []
             session.only_in = number
             self._replay("the run's parameters", Cell(code=self._prelude))
-        if again := self._plan.replay(name, self._live):
-            with self._files_put_back():
-                for each in again:
-                    self._replay_cell(each)
-        session.cell_seed = self._seed(name)
-        return again
 
     @contextmanager
     def _files_put_back(self) -> Generator[None]:
@@ -96,7 +105,7 @@ class Kernel:
         self._run.session.cell_seed = self._seed(name)
         self._run.record.bring_to(self._files_before(name), self._found[name])
         self._replay(f"'{name}'", self._cells[name])
-        self._live = [cell for cell in self._live if cell != name] + [name]
+        self._live.append(name)
 
     def _files_before(self, cell: str) -> dict[str, Artifact]:
         steps = [step.done for step in self._run.record.state.steps.values()]

@@ -59,6 +59,22 @@ def test_a_replay_that_fails_leaves_the_files_as_they_were(kitchen: Kitchen) -> 
     assert {"a.txt", "b.txt"} <= ran.state.files.keys()
 
 
+def test_no_cell_is_run_twice_in_one_kernel(kitchen: Kitchen) -> None:
+    """One that was run, and is needed with an earlier one that was not, changes its module once only."""
+    cells = {
+        "load": "numbers = [1, 2]",
+        "style": 'import matplotlib.pyplot as plt\nplt.rcParams["font.size"] *= 2',
+        "go": 'import os\nos.mkdir("out")\nos.chdir("out")',
+        "use": 'open("size.txt", "w").write(f"{numbers} {plt.rcParams[\'font.size\']}")',
+    }
+    kitchen.write("twice", cells)
+    kitchen.run("twice")
+    kitchen.write("twice", {**cells, "style": 'import matplotlib.pyplot as plt\nplt.rcParams["font.size"] *= 1.5'})
+    ran = kitchen.run("twice")
+    assert ran.cached() == {"load": True, "style": False, "go": False, "use": False}
+    assert ran.file("out/size.txt") == b"[1, 2] 15.0"
+
+
 def test_a_replay_that_is_cancelled_leaves_the_files_as_they_were(kitchen: Kitchen) -> None:
     """And the run is cancelled, not failed."""
     cells = {**CELLS, "a": CELLS["a"].format(2)}
