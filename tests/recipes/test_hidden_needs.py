@@ -187,7 +187,9 @@ def test_a_cell_that_changes_what_a_module_keeps_is_needed_by_all(code: str) -> 
         "by = {'mean': np.mean}\nby['max'] = np.max", "rng = np.random.default_rng(1)\nrng.poisson(x, n)",
         "from recipes.kit import run\nrng = np.random.default_rng(run.seed)", "from scipy import signal\nsignal.find_peaks(x)",
         "def f(rng: np.random.Generator): return rng", "from recipes.kit import run\nx = run.parameters.top_n",
-        "parts = os.path.split('a')\nparts.append", "t = pd.read_csv('a.csv').set_index('a')", "pl.col('a').list.set_union([1])", "new = df.set_index('a')\nnew['b'] = 1",
+        "parts = os.path.split('a')\nparts.append", "t = pd.read_csv('a.csv').set_index('a')", "pl.col('a').list.set_union([1])",
+        "plt.gca().set_title('t')\nplt.gcf().axes[0].set_xlabel('x')", "np.random.seed(1)\nx = np.random.rand(3)",
+        "import random\nrandom.shuffle(x)", "new = df.set_index('a')\nnew['b'] = 1",
     ],
 )  # fmt: skip
 def test_what_changes_no_module_is_needed_by_nobody(code: str) -> None:
