@@ -38,7 +38,10 @@ _OWN_STATE = frozenset({"Random", "SystemRandom", "Generator", "RandomState", "S
 """Random numbers with a state of their own; every other call of a `random` module moves the one that all share."""
 
 _STARTS_ANEW = (("random",), ("numpy", "random"))
-"""Modules whose shared state is set anew before each cell (`sandbox.kernel.loop`): nothing of it reaches a later one."""
+"""Modules whose shared state is set anew before each cell: nothing of it reaches a later one."""
+
+_TO_SCRATCH = frozenset({"expanduser", "gettempdir", "gettempdirb", "home"})
+"""They lead to a folder that is in no record: a later cell may find there what this one leaves."""
 
 _STAYS = frozenset({"__aenter__", "__enter__", "enter_async_context", "enter_context", "exec_module", "load_module"})
 """Entered here and left later, or never: a setting may hold until then. And what runs code that is not seen."""
@@ -121,6 +124,8 @@ def _is_change(node: ast.AST, handles: Handles, harmless: Collection[int]) -> bo
             return _is_changing_function(path_of(node), handles)
         case ast.Call() if id(node) not in harmless:
             return _is_changing_call(node, handles)
+        case ast.Constant(value=str(text)):
+            return text == "~" or text.startswith("~/")
         case _:
             return False
 
@@ -145,7 +150,7 @@ def _is_changing_function(path: tuple[str, ...], handles: Handles) -> bool:
     if any(origin[: len(module)] == module for module in _STARTS_ANEW):
         return False
     last = origin[-1]
-    if last in _CHANGING or last.startswith(_CHANGING_PREFIXES) or "Config" in origin:
+    if last in _CHANGING or last in _TO_SCRATCH or last.startswith(_CHANGING_PREFIXES) or "Config" in origin:
         return True
     return len(origin) > 1 and "random" in origin[:-1] and last not in _OWN_STATE and len(path) > 1
 

@@ -167,6 +167,8 @@ def test_known_packages_are_nobodys_own(package: str) -> None:
         "import functools\nf = functools.partial(pd.set_option, 'a')\nf(1)", "type(df).foo = 1", "df.__class__.foo = 1",
         "setattr(type(df), 'foo', 1)", "list(map(os.chdir, ['a']))", "hooks = [plt.rcdefaults]", "class A:\n    opts = pd.options\nA.opts.x = 1",
         "from recipes.kit import run\nrun.begin('{}')", "loader.exec_module(m)",
+        "import tempfile\np = tempfile.gettempdir() + '/x'", "from pathlib import Path\np = Path.home() / 'x'",
+        "pd.DataFrame().to_parquet('~/x.parquet')", "p = os.path.expanduser('~/x')",
         "import csv\ncsv.field_size_limit(1)", "import signal\nsignal.signal(1, f)", "sys.stdout.reconfigure()",
     ],
 )  # fmt: skip
