@@ -20,6 +20,7 @@ from sandbox.kernel import shell as shells
 from sandbox.kernel.import_policy import ImportNotAllowed, LibraryLost, check_imports, check_lost
 from sandbox.kernel.kindness import be_kind
 from sandbox.kernel.looks import Looks
+from sandbox.kernel.own_modules import find_own_modules
 from sandbox.kernel.shell import CellShell
 
 _SEED_BITS = 32
@@ -172,7 +173,7 @@ def serve(channel: socket.socket, stdout: int, stderr: int, shell: CellShell, re
         os.dup2(descriptor, number)
     sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
-    sys.path[:] = [*(entry for entry in sys.path if entry), ""]  # a cell's own modules, after all others
+    find_own_modules(os.getcwd())
     _reseed(request["seed"])
     be_kind()
     Kernel(channel, shell, request, streams).serve()

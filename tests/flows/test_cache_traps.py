@@ -164,6 +164,23 @@ def test_scratch_files_of_its_own_do_not_keep_a_cell_from_the_cache(kitchen: Kit
     assert kitchen.run("scratch").cached() == {"a": True}
 
 
+def test_a_library_that_is_not_there_makes_no_cell_depend_on_all_files(kitchen: Kitchen) -> None:
+    """It runs again when a module of that name is there, and not when any other file is."""
+    cells = {
+        "maybe": 'name = open("data.csv").read().split()[1]\nopen(f"{name}.py", "w").write("x = 1")\ndel name',
+        "asks": (
+            "import importlib.util\nfound = importlib.util.find_spec('seldom_there') is not None\n"
+            'open("out.txt", "w").write(str(found))'
+        ),
+    }
+    kitchen.write("asks", cells, INPUT)
+    kitchen.run("asks", files=csv(kitchen, "n\na\n"))
+    other = kitchen.run("asks", files=csv(kitchen, "n\nb\n"))
+    assert other.cached() == {"maybe": False, "asks": True}
+    found = kitchen.run("asks", files=csv(kitchen, "n\nseldom_there\n"))
+    assert (found.cached()["asks"], found.file("out.txt")) == (False, b"True")
+
+
 def test_what_nobody_saw_is_kept_for_nobody_nor_what_is_made_of_its_variables(kitchen: Kitchen) -> None:
     """A program that a cell starts may read anything; so may what is behind a link."""
     cells = {
