@@ -86,6 +86,7 @@ class Kernel:
                 result = shell.run_cell(code, store_history=True)
             finally:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
+            shells.close_figures()
             error = result.error_before_exec or result.error_in_exec
         except BaseException as raised:
             error = raised

@@ -181,6 +181,20 @@ def test_a_library_that_is_not_there_makes_no_cell_depend_on_all_files(kitchen: 
     assert (found.cached()["asks"], found.file("out.txt")) == (False, b"True")
 
 
+def test_pyplots_own_figures_end_with_their_cell(kitchen: Kitchen) -> None:
+    """With a backend that would keep them too, so that no later cell depends on them."""
+    cells = {
+        "draw": (
+            'import matplotlib\nmatplotlib.use("Agg")\nimport matplotlib.pyplot as plt\n'
+            'fig, ax = plt.subplots()\nax.plot([1, 2])\nopen("a.txt", "w").write(str(plt.get_fignums()))'
+        ),
+        "look": 'open("b.txt", "w").write(f"{plt.get_fignums()} {len(ax.lines)}")',
+    }
+    kitchen.write("draws", cells)
+    ran = kitchen.run("draws")
+    assert (ran.file("a.txt"), ran.file("b.txt")) == (b"[1]", b"[] 1")
+
+
 def test_what_nobody_saw_is_kept_for_nobody_nor_what_is_made_of_its_variables(kitchen: Kitchen) -> None:
     """A program that a cell starts may read anything; so may what is behind a link."""
     cells = {
