@@ -6,9 +6,11 @@ code calls them, and by the paths written in a cell's code.
 """
 
 import ast
+import fcntl
 import os
 import posix
 import re
+import resource
 import socket
 import sys
 import threading
@@ -87,8 +89,20 @@ class Looks:
             "listed": sorted(self._listed),
             "appended": sorted(self._appended),
             "asked": sorted(self._asked),
-            "asked_all": are_few and not self._is_blind,
+            "asked_all": are_few and not self._is_blind and not self._is_writing(),
         }
+
+    def _is_writing(self) -> bool:
+        """Whether a file stays open that later cells write on, from where this one stopped."""
+        for descriptor in range(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0]):
+            try:
+                flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+            except OSError:
+                continue
+            is_at_its_place = flags & os.O_ACCMODE == os.O_WRONLY and not flags & os.O_APPEND
+            if is_at_its_place and (name := self._name_of(descriptor)).startswith("/") and self._inside(name):
+                return True
+        return False
 
     def _listen_to(self, name: str) -> None:
         """Hear of calls that make no audit event; what they answer stays as it is."""

@@ -75,6 +75,44 @@ def test_no_cell_is_run_twice_in_one_kernel(kitchen: Kitchen) -> None:
     assert ran.file("out/size.txt") == b"[1, 2] 15.0"
 
 
+def test_a_database_that_a_variable_holds_open_is_the_one_in_the_folder(kitchen: Kitchen) -> None:
+    """Also when a cell that changed it was taken over, after the one that opened it was run."""
+    cells = {
+        "fill": 'import sqlite3\ncon = sqlite3.connect("a.db")\ncon.execute("create table t (n)")\ncon.commit()',
+        "more": 'import sqlite3\nwith sqlite3.connect("a.db") as other:\n    other.execute("insert into t values (7)")',
+        "use": 'open("out.txt", "w").write(str(con.execute("select n from t").fetchall()))',
+    }
+    kitchen.write("holds", cells)
+    kitchen.run("holds")
+    kitchen.write("holds", {**cells, "use": f"{cells['use']}\nprint()"})
+    replayed = kitchen.run("holds")
+    assert replayed.cached() == {"fill": True, "more": True, "use": False}
+    kitchen.write("holds", {**cells, "fill": f"{cells['fill']}\nprint()"})
+    run = kitchen.run("holds")
+    assert run.cached() == {"fill": False, "more": True, "use": False}
+    assert (replayed.file("out.txt"), run.file("out.txt")) == (b"[(7,)]", b"[(7,)]")
+
+
+@pytest.mark.parametrize("mode", ["a", "w"])
+def test_a_log_has_what_every_cell_wrote_to_it(kitchen: Kitchen, mode: str) -> None:
+    """Cells write to it in turn, and only some of them are taken over."""
+    cells = {
+        "begin": (
+            f'import logging\nlogging.basicConfig(filename="run.log", filemode="{mode}", level="INFO", '
+            'format="%(relativeCreated)s %(message)s", force=True)\nlogging.info("begin")'
+        ),
+        "a": 'import logging\nlogging.info("a")',
+        "b": 'import logging\nlogging.info("b")',
+        "c": 'import logging\nlogging.info("c")',
+    }
+    kitchen.write("logs", cells)
+    kitchen.run("logs")
+    kitchen.write("logs", {**cells, "b": f"{cells['b']}\nprint()"})
+    ran = kitchen.run("logs")
+    assert [line.split()[1] for line in ran.file("run.log").decode().splitlines()] == ["begin", "a", "b", "c"]
+    assert ran.cached()["a"] == (mode == "a")
+
+
 def test_a_replay_that_is_cancelled_leaves_the_files_as_they_were(kitchen: Kitchen) -> None:
     """And the run is cancelled, not failed."""
     cells = {**CELLS, "a": CELLS["a"].format(2)}
