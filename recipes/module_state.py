@@ -13,11 +13,11 @@ from recipes.imports import imports_in, own_packages
 _CHANGING = frozenset({
     "addFilter", "addHandler", "addLevelName", "addfont", "alarm", "basicConfig", "captureWarnings", "chdir",
     "clear_cache", "clear_flags", "clear_traps", "dictConfig", "disable", "enable", "field_size_limit", "fileConfig",
-    "filterwarnings", "ioff", "ion", "putenv", "rc", "rc_file", "rcdefaults", "reconfigure", "reload", "removeFilter",
-    "removeHandler", "reset_option", "reset_orig", "resetwarnings", "restore_defaults", "seed", "set", "setLevel",
-    "setbufsize", "setcontext", "seterr", "seterrcall", "setfirstweekday", "setitimer", "setlocale", "setprofile",
-    "setrecursionlimit", "setswitchinterval", "settrace", "signal", "simplefilter", "switch_backend", "tzset", "umask",
-    "unsetenv", "use", "xkcd",
+    "filterwarnings", "ioff", "ion", "putenv", "rc", "rc_file", "rc_file_defaults", "rcdefaults", "reconfigure",
+    "reload", "removeFilter", "removeHandler", "reset_option", "reset_orig", "resetwarnings", "restore_defaults",
+    "seed", "set", "setLevel", "setbufsize", "setcontext", "seterr", "seterrcall", "setfirstweekday", "setitimer",
+    "setlocale", "setprofile", "setrecursionlimit", "setswitchinterval", "settrace", "signal", "simplefilter",
+    "switch_backend", "tzset", "umask", "unsetenv", "use", "xkcd",
 })  # fmt: skip
 """Calls by their last name: plt.rc, np.random.seed, warnings.filterwarnings, os.chdir, matplotlib.use."""
 
@@ -127,7 +127,14 @@ def _is_change(node: ast.AST, handles: Handles, harmless: Collection[int]) -> bo
         case ast.Constant(value=str(text)):
             return text == "~" or text.startswith("~/")
         case _:
-            return False
+            return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _sets_what_it_is_handed(node)
+
+
+def _sets_what_it_is_handed(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """`def method_of(cls)` around `setattr(cls, …)`: it may be handed a library's class."""
+    handed = {(argument.arg,) for argument in (*function.args.posonlyargs, *function.args.args)} - {("self",)}
+    set_first = [n.args[0] for n in ast.walk(function) if isinstance(n, ast.Call) and path_of(n.func) == ("setattr",)]
+    return any(path_of(each) in handed for each in set_first)
 
 
 def _is_of_class(node: ast.expr) -> bool:

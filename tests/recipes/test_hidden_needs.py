@@ -200,6 +200,15 @@ def test_what_changes_no_module_is_needed_by_nobody(code: str) -> None:
     assert Dataflow(cells(imports=imports, plain=code, reads="1 + 1")).needs("reads") == ()
 
 
+def test_a_method_that_a_decorator_gives_to_a_librarys_class() -> None:
+    """The decorator is handed the class, and later cells say the method's name alone."""
+    adds = "def method_of(cls):\n    def add(f): setattr(cls, f.__name__, f)\n    return add"
+    gives = "@method_of(pd.DataFrame)\ndef total(self): return 1"
+    own = "class Own:\n    def __init__(self, **given):\n        for name in given: setattr(self, name, 1)"
+    flow = Dataflow(cells(imports="import pandas as pd", adds=adds, own=own, gives=gives, uses="df.total()"))
+    assert flow.needs("uses") == ("imports", "adds", "gives")
+
+
 def test_who_calls_a_function_that_changes_a_module_is_needed_by_all() -> None:
     """By its name, by a second one, by a function around it, by a method of what a class makes."""
     flow = Dataflow(
