@@ -113,6 +113,20 @@ def test_a_log_has_what_every_cell_wrote_to_it(kitchen: Kitchen, mode: str) -> N
     assert ran.cached()["a"] == (mode == "a")
 
 
+def test_a_cell_that_fails_with_variables_that_were_made_again_has_them_anew(kitchen: Kitchen) -> None:
+    """A file's name may hold the time: the kept file has another than the variable, but only once."""
+    cells = {
+        "a": 'import os\nname = os.urandom(4).hex() + ".txt"\nopen(name, "w").write("a")',
+        "b": 'open("b.txt", "w").write(open(name).read())',
+    }
+    kitchen.write("named", cells)
+    kitchen.run("named")
+    kitchen.write("named", {**cells, "b": f"{cells['b']}\nprint()"})
+    assert "was run again for its variables" in str(kitchen.run("named").error)
+    ran = kitchen.run("named")
+    assert (ran.error, ran.cached(), ran.file("b.txt")) == (None, {"a": False, "b": False}, b"a")
+
+
 def test_a_replay_that_is_cancelled_leaves_the_files_as_they_were(kitchen: Kitchen) -> None:
     """And the run is cancelled, not failed."""
     cells = {**CELLS, "a": CELLS["a"].format(2)}
