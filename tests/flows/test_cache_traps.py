@@ -181,6 +181,18 @@ def test_a_library_that_is_not_there_makes_no_cell_depend_on_all_files(kitchen: 
     assert (found.cached()["asks"], found.file("out.txt")) == (False, b"True")
 
 
+def test_a_file_that_says_where_its_run_lies_is_kept_for_nobody(kitchen: Kitchen) -> None:
+    """A list of absolute paths leads the next cell of another run to where it may not go."""
+    cells = {
+        "list": 'import json, os\njson.dump([os.path.abspath("data.csv")], open("paths.json", "w"))',
+        "use": 'import json\nopen("out.txt", "w").write(open(json.load(open("paths.json"))[0]).read())',
+    }
+    kitchen.write("lists", cells, INPUT)
+    kitchen.run("lists", files=csv(kitchen, "n\n1\n"))
+    ran = kitchen.run("lists", files=csv(kitchen, "n\n2\n"))
+    assert (ran.error, ran.cached()["list"], ran.file("out.txt")) == (None, False, b"n\n2\n")
+
+
 def test_pyplots_own_figures_end_with_their_cell(kitchen: Kitchen) -> None:
     """With a backend that would keep them too, so that no later cell depends on them."""
     cells = {
