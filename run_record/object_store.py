@@ -69,7 +69,7 @@ class ObjectStore:
         sync_directory(target.parent)
 
     def _make_folder(self, folder: Path) -> None:
-        if folder not in self._durable_folders:
+        if folder not in self._durable_folders or not folder.is_dir():  # somebody may have emptied the store
             folder.mkdir(0o700, exist_ok=True)
             # Also when it was there: whoever made it may have been killed before this.
             sync_directory(self._root)

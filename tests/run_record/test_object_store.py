@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,6 +98,12 @@ def test_only_hashes_name_objects(store: ObjectStore, name: str) -> None:
     """Nothing but a sha256 is looked up in the store."""
     with pytest.raises(DamagedRecord, match="no sha256"):
         store.read(Sha256(name))
+
+
+def test_a_store_that_somebody_emptied_takes_objects_again(store: ObjectStore, tmp_path: Path) -> None:
+    """Also from a process that has put some there before."""
+    shutil.rmtree(path_of(tmp_path, put(store, b"whole")).parent)
+    assert store.read(put(store, b"whole")) == b"whole"
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
