@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from recipes.imports import IMPORTERS, imports_in
 
-_SHARED = frozenset({"getLogger", "getcontext", *IMPORTERS})
+SHARED = frozenset({"getLogger", "getcontext", *IMPORTERS})
 """Calls that give what the module keeps, not a new thing."""
 
 STATES = frozenset({"environ", "options", "rcParams", "rcParamsDefault"})
@@ -115,7 +115,7 @@ def _is_held(value: ast.expr, names: Mapping[str, Handle], givers: Collection[st
             return True
         case ast.Call(func=function):
             path = path_of(function)
-            return path[:1] == ("__import__",) or (bool(path) and path[0] in names and path[-1] in _SHARED)
+            return path[:1] == ("__import__",) or (bool(path) and path[0] in names and path[-1] in SHARED)
         case ast.Name() | ast.Attribute() | ast.Subscript():
             path = path_of(value)
             return not _has_call(value) and bool(path) and path[0] in names

@@ -1,23 +1,23 @@
 """Which cells visibly change what imported modules do from then on.
 
 Every later one needs such a cell: what a module's state touches cannot be seen from outside (a plot by pandas obeys
-matplotlib's settings, a sample obeys numpy's random state), so nobody is taken to be unaffected.
+matplotlib's settings), so nobody is taken to be unaffected.
 """
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from recipes.handles import STATES, Handles, handles_in, path_of
+from recipes.handles import SHARED, STATES, Handles, handles_in, path_of
 from recipes.imports import imports_in, own_packages
 
 _CHANGING = frozenset({
     "addFilter", "addHandler", "addLevelName", "addfont", "alarm", "basicConfig", "captureWarnings", "chdir",
     "clear_cache", "clear_flags", "clear_traps", "dictConfig", "disable", "enable", "field_size_limit", "fileConfig",
-    "filterwarnings", "ioff", "ion", "putenv", "rc", "rc_file", "rcdefaults", "reconfigure", "reload", "removeFilter",
-    "removeHandler", "reset_option", "reset_orig", "resetwarnings", "restore_defaults", "seed", "set", "setLevel",
-    "setbufsize", "setcontext", "seterr", "seterrcall", "setfirstweekday", "setitimer", "setlocale", "setprofile",
-    "setrecursionlimit", "setswitchinterval", "settrace", "signal", "simplefilter", "switch_backend", "tzset", "umask",
-    "unsetenv", "use", "xkcd",
+    "filterwarnings", "ioff", "ion", "putenv", "rc", "rc_file", "rc_file_defaults", "rcdefaults", "reconfigure",
+    "reload", "removeFilter", "removeHandler", "reset_option", "reset_orig", "resetwarnings", "restore_defaults",
+    "seed", "set", "setLevel", "setbufsize", "setcontext", "seterr", "seterrcall", "setfirstweekday", "setitimer",
+    "setlocale", "setprofile", "setrecursionlimit", "setswitchinterval", "settrace", "signal", "simplefilter",
+    "switch_backend", "tzset", "umask", "unsetenv", "use", "xkcd",
 })  # fmt: skip
 """Calls by their last name: plt.rc, np.random.seed, warnings.filterwarnings, os.chdir, matplotlib.use."""
 
@@ -36,6 +36,12 @@ _CONTAINER_CHANGES = frozenset({
 
 _OWN_STATE = frozenset({"Random", "SystemRandom", "Generator", "RandomState", "SeedSequence", "default_rng", "PCG64"})
 """Random numbers with a state of their own; every other call of a `random` module moves the one that all share."""
+
+_STARTS_ANEW = (("random",), ("numpy", "random"))
+"""Modules whose shared state is set anew before each cell: nothing of it reaches a later one."""
+
+_TO_SCRATCH = frozenset({"expanduser", "gettempdir", "gettempdirb", "home"})
+"""They lead to a folder that is in no record: a later cell may find there what this one leaves."""
 
 _STAYS = frozenset({"__aenter__", "__enter__", "enter_async_context", "enter_context", "exec_module", "load_module"})
 """Entered here and left later, or never: a setting may hold until then. And what runs code that is not seen."""
@@ -114,12 +120,21 @@ def _is_change(node: ast.AST, handles: Handles, harmless: Collection[int]) -> bo
             return bool(handles.origin(path_of(node))) or _is_of_class(node)
         case ast.AugAssign(target=ast.Name(id=name)):
             return name in handles.names
-        case ast.Attribute() | ast.Name() if id(node) not in harmless:
+        case ast.Attribute() | ast.Name() if id(node) not in harmless and not _is_of_ones_own(node):
             return _is_changing_function(path_of(node), handles)
         case ast.Call() if id(node) not in harmless:
             return _is_changing_call(node, handles)
+        case ast.Constant(value=str(text)):
+            return text == "~" or text.startswith("~/")
         case _:
-            return False
+            return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _sets_what_it_is_handed(node)
+
+
+def _sets_what_it_is_handed(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """`def method_of(cls)` around `setattr(cls, …)`: it may be handed a library's class."""
+    handed = {(argument.arg,) for argument in (*function.args.posonlyargs, *function.args.args)} - {("self",)}
+    set_first = [n.args[0] for n in ast.walk(function) if isinstance(n, ast.Call) and path_of(n.func) == ("setattr",)]
+    return any(path_of(each) in handed for each in set_first)
 
 
 def _is_of_class(node: ast.expr) -> bool:
@@ -128,13 +143,21 @@ def _is_of_class(node: ast.expr) -> bool:
     return any(isinstance(each, ast.Name) and each.id == "type" for each in calls) or "__class__" in path_of(node)
 
 
+def _is_of_ones_own(node: ast.expr) -> bool:
+    """plt.gca().set_title: what a module's function gave is no more the module's than a variable that holds it."""
+    called = [path_of(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return any(len(path) > 1 and path[-1] not in SHARED for path in called)
+
+
 def _is_changing_function(path: tuple[str, ...], handles: Handles) -> bool:
     """Also when it is not called here: it may be later, by another name."""
     origin = handles.origin(path)
     if not origin or origin[0] == "recipes" or origin[-1] in _OF_TABLES:
         return False
+    if any(origin[: len(module)] == module for module in _STARTS_ANEW):
+        return False
     last = origin[-1]
-    if last in _CHANGING or last.startswith(_CHANGING_PREFIXES) or "Config" in origin:
+    if last in _CHANGING or last in _TO_SCRATCH or last.startswith(_CHANGING_PREFIXES) or "Config" in origin:
         return True
     return len(origin) > 1 and "random" in origin[:-1] and last not in _OWN_STATE and len(path) > 1
 

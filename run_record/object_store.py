@@ -3,6 +3,8 @@
 import hashlib
 import os
 import re
+import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,12 +62,14 @@ class ObjectStore:
             os.fchmod(draft.fd, 0o444)
             os.fsync(draft.fd)
             self._make_folder(target.parent)
+            if target.is_dir() and not target.is_symlink():
+                shutil.rmtree(target)  # nothing of ours: it would stand in the way for ever
             os.rename(draft.path, target)
         # Also when it was there before: whoever put it may not have got this far.
         sync_directory(target.parent)
 
     def _make_folder(self, folder: Path) -> None:
-        if folder not in self._durable_folders:
+        if folder not in self._durable_folders or not folder.is_dir():  # somebody may have emptied the store
             folder.mkdir(0o700, exist_ok=True)
             # Also when it was there: whoever made it may have been killed before this.
             sync_directory(self._root)
@@ -121,10 +125,14 @@ class ObjectStore:
         return True
 
     def _open(self, sha256: Sha256) -> int:
-        try:
-            return os.open(self.path(sha256), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:  # O_NONBLOCK: opening a fifo must not wait for its other end
+            fd = os.open(self.path(sha256), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError as error:
             raise DamagedRecord(f"object {sha256} cannot be read: {error.strerror}", _HOW_TO_MEND) from None
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise DamagedRecord(f"object {sha256} cannot be read: it is no plain file", _HOW_TO_MEND)
+        return fd
 
     def _require(self, sha256: Sha256, found: Sha256) -> None:
         if found != sha256:

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from run_record.artifact import Artifact
 from run_record.beneath import check_path, open_folder, open_regular
+from run_record.durable import write_all
 from run_record.errors import CallerError, MachineRefused, NotFound, UnsafePath
 from run_record.hashed_copy import Stream, write_hashed
 from run_record.incoming import Incoming
@@ -17,12 +18,14 @@ from run_record.object_store import ObjectStore
 from run_record.plain_text import printable
 from run_record.scan import Scan, Signature, empty_folders, scan
 
+_CHUNK_BYTES = 1 << 20
+
 
 class Workspace:
     """Reads, writes, lists and deletes a run's files, and puts back what the object store holds.
 
-    Files are written outside the run's reach and appear whole. Who may call and what is
-    recorded of it is not decided here.
+    Files are written outside the run's reach and appear whole; only what is put back where a file is goes into
+    that file. Who may call and what is recorded of it is not decided here.
     """
 
     def __init__(self, root: Path, incoming: Incoming, reserved: str = "") -> None:
@@ -38,18 +41,24 @@ class Workspace:
         return Artifact(path=path, size=size, sha256=sha256)
 
     def restore(self, artifact: Artifact, objects: ObjectStore) -> None:
-        """Bring a file back as the object store has it."""
-        with self._arriving(artifact.path) as fd:
+        """Bring a file back as the object store has it.
+
+        A file that is there gets the content, as from a cell that writes it again: variables may hold it open, such
+        as a database or a log, and would not know of another file by that name.
+        """
+        with self._arriving(artifact.path, is_for_file_there=True) as fd:
             objects.copy_to(artifact.sha256, fd)
 
     @contextmanager
-    def _arriving(self, path: str) -> Generator[int]:
+    def _arriving(self, path: str, *, is_for_file_there: bool = False) -> Generator[int]:
         """A descriptor to fill; then the file takes its place, at one stroke."""
         self._check_ours(path)
         folder, _, name = path.rpartition("/")
         try:
             with self._incoming.draft() as draft, self._open_root() as root:
                 yield draft.fd
+                if is_for_file_there and _poured(draft.fd, root, path):
+                    return
                 if (
                     owner := os.fstat(root)
                 ).st_uid != os.geteuid():  # cells run as a user of their own, and must read it
@@ -145,3 +154,21 @@ class Workspace:
             yield fd
         finally:
             os.close(fd)
+
+
+def _poured(source: int, root: int, path: str) -> bool:
+    """Whether the plain file at that path was there to be given the content."""
+    try:
+        target = open_regular(root, path, os.O_WRONLY)
+    except (CallerError, OSError):
+        return False
+    try:
+        os.lseek(source, 0, os.SEEK_SET)
+        size = 0
+        while chunk := os.read(source, _CHUNK_BYTES):
+            write_all(target, chunk)
+            size += len(chunk)
+        os.ftruncate(target, size)  # at the end: what a cell has mapped of it stays there
+    finally:
+        os.close(target)
+    return True

@@ -40,6 +40,8 @@ class Kernel:
         self._live: list[str] = []
         self._found: dict[str, frozenset[str]] = {}
         """The empty folders that each cell found."""
+        self.again: tuple[str, ...] = ()
+        """The cells that were run again for the last one."""
 
     def saw_before(self, name: str, files: Files) -> None:
         """What lies there before a cell: it finds the same when it has to be run again."""
@@ -47,11 +49,12 @@ class Kernel:
 
     def run(self, name: str, execute: Callable[[], Outcome]) -> Outcome:
         """Run a cell; a session that is lost before the cell begins is made anew."""
+        self.again = ()
         try:
-            again = self._prepare(name)
+            self._prepare(name)
             outcome = execute()
             if outcome.code == "conflict" and self._run.session.start(Report()) != self._number:
-                again = self._prepare(name)
+                self._prepare(name)
                 outcome = execute()
         except StepFailed as error:
             return Outcome(tool="sandbox.exec", ok=False, refusal=Refusal("failed", error.problem, error.remedy))
@@ -59,8 +62,8 @@ class Kernel:
             return Outcome(tool="sandbox.exec", ok=False, refusal=Refusal(error.code, error.problem, error.remedy))
         if outcome.ok:
             self._live.append(name)
-        if again:
-            outcome.report.did.insert(1, f"before it, ran again for their variables: {', '.join(again)}")
+        if self.again:
+            outcome.report.did.insert(1, f"before it, ran again for their variables: {', '.join(self.again)}")
         return outcome
 
     def distrust(self) -> None:
@@ -68,19 +71,28 @@ class Kernel:
         self._run.close_session()
         self._number = None
 
-    def _prepare(self, name: str) -> tuple[str, ...]:
+    def _prepare(self, name: str) -> None:
+        self._begin()
+        again = self._plan.replay(name, self._live)
+        if not set(again).isdisjoint(self._live):  # a second time, it would find what it did to modules the first time
+            self.distrust()
+            self._begin()
+            again = self._plan.replay(name, self._live)
+        self.again = again
+        if again:
+            with self._files_put_back():
+                for each in again:
+                    self._replay_cell(each)
+        self._run.session.cell_seed = self._seed(name)
+
+    def _begin(self) -> None:
+        """Have a kernel that knows the run."""
         session = self._run.session
         number = session.start(Report())
         if number != self._number:
             self._number, self._live = number, []
             session.only_in = number
             self._replay("the run's parameters", Cell(code=self._prelude))
-        if again := self._plan.replay(name, self._live):
-            with self._files_put_back():
-                for each in again:
-                    self._replay_cell(each)
-        session.cell_seed = self._seed(name)
-        return again
 
     @contextmanager
     def _files_put_back(self) -> Generator[None]:
@@ -96,7 +108,7 @@ class Kernel:
         self._run.session.cell_seed = self._seed(name)
         self._run.record.bring_to(self._files_before(name), self._found[name])
         self._replay(f"'{name}'", self._cells[name])
-        self._live = [cell for cell in self._live if cell != name] + [name]
+        self._live.append(name)
 
     def _files_before(self, cell: str) -> dict[str, Artifact]:
         steps = [step.done for step in self._run.record.state.steps.values()]

@@ -22,6 +22,7 @@ from tasks.taking_over import take_over
 from three_tools.after_call import Ask, Recorded
 from three_tools.outcome import Outcome
 from three_tools.run import Run
+from three_tools.words import names
 
 OnStep = Callable[[Step, Recorded], None]
 _log = logging.getLogger(__name__)
@@ -127,8 +128,19 @@ class Work:
         self._tell(step, recorded)
         refusal = outcome.refusal
         why = refusal.problem if refusal else outcome.report.detail
-        remedy = refusal.remedy if refusal else ""
+        remedy = refusal.remedy if refusal else self._doubt_what_was_run_again()
         return StepFailed(f"step '{step.name}' failed: {why}", remedy, is_final=outcome.code in _FINAL)
+
+    def _doubt_what_was_run_again(self) -> str:
+        """Variables that were made again may not be those that went with the files: a file's name may hold the time.
+
+        The cells that made them are kept no more, so that the next run has both from one hand.
+        """
+        again = self._kernel.again
+        for name in again:
+            self.cache.forget(self._steps[name], self._keys[name])
+        them = f"{names(again)} {'was' if len(again) == 1 else 'were'}"
+        return f"{them} run again for its variables before it; the next run does that anew" if again else ""
 
     def _record_what_has_ended(self) -> None:
         """In the announced order: a step that ended early waits for those before it."""

@@ -6,13 +6,15 @@ code calls them, and by the paths written in a cell's code.
 """
 
 import ast
+import fcntl
 import os
 import posix
 import re
+import resource
 import socket
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Container, Generator, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, cast
@@ -41,6 +43,8 @@ _PATHS = {
 """Where calls that fail without it have a path, and the open folder that the path may begin at."""
 _CHANGES = frozenset({"os.remove", "os.rmdir", "os.rename", "os.link"})
 """What these do to a file that is there is seen from outside."""
+_MAKES = frozenset({("os.mkdir", 0), ("os.rename", 1), ("os.link", 1)})
+"""Which of their paths are there afterwards."""
 
 
 class Looks:
@@ -85,8 +89,20 @@ class Looks:
             "listed": sorted(self._listed),
             "appended": sorted(self._appended),
             "asked": sorted(self._asked),
-            "asked_all": are_few and not self._is_blind,
+            "asked_all": are_few and not self._is_blind and not self._is_writing(),
         }
+
+    def _is_writing(self) -> bool:
+        """Whether a file stays open that later cells write on, from where this one stopped."""
+        for descriptor in range(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0]):
+            try:
+                flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+            except OSError:
+                continue
+            is_at_its_place = flags & os.O_ACCMODE == os.O_WRONLY and not flags & os.O_APPEND
+            if is_at_its_place and (name := self._name_of(descriptor)).startswith("/") and self._inside(name):
+                return True
+        return False
 
     def _listen_to(self, name: str) -> None:
         """Hear of calls that make no audit event; what they answer stays as it is."""
@@ -116,7 +132,7 @@ class Looks:
         elif event in _PATHS:
             self._hear_call(event, arguments)
         elif event == "sqlite3.connect":
-            self._note(str(arguments[0]).removeprefix("file:").partition("?")[0])
+            self._note(str(arguments[0]).removeprefix("file:").partition("?")[0], is_made=True)
         elif event in _ELSEWHERE:
             self._is_blind = True
         elif event == "socket.__new__" and arguments[1] in (socket.AF_INET, socket.AF_INET6):
@@ -131,25 +147,20 @@ class Looks:
             path, folder = arguments[place], None if begin is None else arguments[begin]
             if isinstance(path, str | bytes):
                 base = "" if folder is None or folder < 0 else self._name_of(folder)
-                self._note(
-                    os.path.join(base, os.fsdecode(path)), is_made=event == "os.mkdir", is_changed=event in _CHANGES
-                )
+                path = os.path.join(base, os.fsdecode(path))
+                self._note(path, is_made=(event, place) in _MAKES, is_changed=event in _CHANGES)
 
     def _hear_open(self, path: str, flags: int) -> None:
-        real = os.path.abspath(path)
-        if real.startswith(f"{self._scratch}/"):
-            if flags & os.O_CREAT:
-                self._made_in_scratch.add(real)
-            elif real not in self._made_in_scratch:  # an earlier cell left it there, where no record sees it
-                self._is_blind = True
-        elif not flags & os.O_CREAT or flags & os.O_EXCL:
+        if not flags & os.O_CREAT or flags & os.O_EXCL:
             self._note(path, is_made=bool(flags & os.O_CREAT))
         elif inside := self._inside(path):
-            self._note(os.path.dirname(real))
+            self._note(os.path.dirname(os.path.abspath(path)))
             if not self._is_there(path):
                 self._made.add(inside)
             if flags & os.O_APPEND:
                 self._appended.add(inside)
+        else:
+            self._note_in_scratch(path, is_made=True, is_emptied=bool(flags & os.O_TRUNC))
 
     def _note(self, path: str, *, is_made: bool = False, is_changed: bool = False) -> None:
         try:
@@ -158,13 +169,25 @@ class Looks:
             return  # no path at all; whoever asked will hear it
         if inside is not None and inside != ".":
             found = self._asked if is_there else self._missed
-            is_news = not (is_there and is_changed) and not self._is_its_own(inside)
+            is_news = not (is_there and is_changed) and not _is_in(self._made, inside)
             if is_news and len(found) < _MOST:
                 found.add(inside)
             if is_made and not is_there:
                 self._made.add(inside)
-        elif _OUR_OWN.match(path):  # perhaps the work directory by another name
+        elif inside is None:
+            if _OUR_OWN.match(path):  # perhaps the work directory by another name
+                self._is_blind = True
+            self._note_in_scratch(path, is_made=is_made)
+
+    def _note_in_scratch(self, path: str, *, is_made: bool, is_emptied: bool = False) -> None:
+        """What an earlier cell left there is in no record, and in no other run."""
+        inside = self._beneath(self._scratch, path)
+        if inside in (None, ".") or _is_in(self._made_in_scratch, inside):
+            return
+        if self._is_there(path) and not is_emptied:
             self._is_blind = True
+        elif is_made:
+            self._made_in_scratch.add(inside)
 
     def _is_there(self, path: str) -> bool:
         with self._looking():
@@ -193,13 +216,18 @@ class Looks:
         finally:
             self._own.is_looking = False
 
-    def _is_its_own(self, inside: str) -> bool:
-        return any(each in self._made for each in (inside, *_folders_above(inside)))
-
     def _inside(self, path: str) -> str | None:
         """The path as seen from the work directory, if it is beneath it."""
-        relative = os.path.relpath(path, self._work)  # from wherever the cell is
+        return self._beneath(self._work, path)
+
+    @staticmethod
+    def _beneath(top: str, path: str) -> str | None:
+        relative = os.path.relpath(path, top)  # from wherever the cell is
         return None if relative == ".." or relative.startswith("../") else relative
+
+
+def _is_in(made: Container[str], path: str) -> bool:
+    return any(each in made for each in (path, *_folders_above(path)))
 
 
 def _folders_above(path: str) -> Iterator[str]:

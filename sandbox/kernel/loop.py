@@ -20,6 +20,7 @@ from sandbox.kernel import shell as shells
 from sandbox.kernel.import_policy import ImportNotAllowed, LibraryLost, check_imports, check_lost
 from sandbox.kernel.kindness import be_kind
 from sandbox.kernel.looks import Looks
+from sandbox.kernel.own_modules import find_own_modules
 from sandbox.kernel.shell import CellShell
 
 _SEED_BITS = 32
@@ -85,6 +86,7 @@ class Kernel:
                 result = shell.run_cell(code, store_history=True)
             finally:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
+            shells.close_figures()
             error = result.error_before_exec or result.error_in_exec
         except BaseException as raised:
             error = raised
@@ -172,7 +174,7 @@ def serve(channel: socket.socket, stdout: int, stderr: int, shell: CellShell, re
         os.dup2(descriptor, number)
     sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
-    sys.path[:] = [*(entry for entry in sys.path if entry), ""]  # a cell's own modules, after all others
+    find_own_modules(os.getcwd())
     _reseed(request["seed"])
     be_kind()
     Kernel(channel, shell, request, streams).serve()

@@ -122,6 +122,12 @@ def as_json(bundle: Bundle) -> Bundle:
     }
 
 
+def close_figures() -> None:
+    """The figures that pyplot keeps end with their cell, whatever draws them: a later cell has those in variables."""
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
+
+
 def flush() -> None:
     """Hand on what was printed, so that it stands before what comes next."""
     for stream in (sys.stdout, sys.stderr):

@@ -126,6 +126,87 @@ def test_files_of_a_cells_own_do_not_keep_it_from_the_cache(kitchen: Kitchen) ->
     assert kitchen.run("writes").cached() == {"a": True}
 
 
+SCRATCH = {
+    "sqlite": (
+        'import sqlite3\nwith sqlite3.connect(path) as con:\n    table.to_sql("t", con)',
+        'import sqlite3\nwith sqlite3.connect(path) as con:\n    seen = pd.read_sql("select n from t", con)',
+    ),
+    "parquet": ("table.to_parquet(path)", "seen = pd.read_parquet(path)"),
+    "csv": ("table.to_csv(path)", 'seen = pd.read_csv(path)[["n"]]'),
+    "exists": ("if table.n[0] > 1: open(path, 'w').close()", "seen = pd.DataFrame({'n': [1 + os.path.exists(path)]})"),
+}
+
+
+def test_what_an_earlier_cell_left_in_the_scratch_folder(kitchen: Kitchen) -> None:
+    """It is there in a second run, and is what it is in the run, however it is read."""
+    head = 'import os, tempfile\nimport pandas as pd\npath = os.path.join(tempfile.gettempdir(), "x")\n'
+    for how, (write, read) in SCRATCH.items():
+        cells = {
+            "write": f'{head}table = pd.read_csv("data.csv")\n{write}\ndel table, path',
+            "read": f'{head}{read}\nseen.to_csv("seen.csv", index=False)',
+        }
+        kitchen.write("scratch", cells, INPUT)
+        for number in (1, 1, 2):
+            ran = kitchen.run("scratch", files=csv(kitchen, f"n\n{number}\n"))
+            assert (ran.error, ran.file("seen.csv")) == (None, f"n\n{number}\n".encode()), how
+
+
+def test_scratch_files_of_its_own_do_not_keep_a_cell_from_the_cache(kitchen: Kitchen) -> None:
+    """They are gone when it ends."""
+    uses = (
+        "import os, sqlite3, tempfile\nwith tempfile.TemporaryDirectory() as folder:\n"
+        '    path = os.path.join(folder, "a")\n    open(path, "w").write("a")\n    os.rename(path, path + "b")\n'
+        '    text = open(path + "b").read()\n    sqlite3.connect(path).execute("create table t (n)")\n'
+        '    assert os.path.exists(path)\nopen("a.txt", "w").write(text)'
+    )
+    kitchen.write("scratch", {"a": uses})
+    kitchen.run("scratch")
+    assert kitchen.run("scratch").cached() == {"a": True}
+
+
+def test_a_library_that_is_not_there_makes_no_cell_depend_on_all_files(kitchen: Kitchen) -> None:
+    """It runs again when a module of that name is there, and not when any other file is."""
+    cells = {
+        "maybe": 'name = open("data.csv").read().split()[1]\nopen(f"{name}.py", "w").write("x = 1")\ndel name',
+        "asks": (
+            "import importlib.util\nfound = importlib.util.find_spec('seldom_there') is not None\n"
+            'open("out.txt", "w").write(str(found))'
+        ),
+    }
+    kitchen.write("asks", cells, INPUT)
+    kitchen.run("asks", files=csv(kitchen, "n\na\n"))
+    other = kitchen.run("asks", files=csv(kitchen, "n\nb\n"))
+    assert other.cached() == {"maybe": False, "asks": True}
+    found = kitchen.run("asks", files=csv(kitchen, "n\nseldom_there\n"))
+    assert (found.cached()["asks"], found.file("out.txt")) == (False, b"True")
+
+
+def test_a_file_that_says_where_its_run_lies_is_kept_for_nobody(kitchen: Kitchen) -> None:
+    """A list of absolute paths leads the next cell of another run to where it may not go."""
+    cells = {
+        "list": 'import json, os\njson.dump([os.path.abspath("data.csv")], open("paths.json", "w"))',
+        "use": 'import json\nopen("out.txt", "w").write(open(json.load(open("paths.json"))[0]).read())',
+    }
+    kitchen.write("lists", cells, INPUT)
+    kitchen.run("lists", files=csv(kitchen, "n\n1\n"))
+    ran = kitchen.run("lists", files=csv(kitchen, "n\n2\n"))
+    assert (ran.error, ran.cached()["list"], ran.file("out.txt")) == (None, False, b"n\n2\n")
+
+
+def test_pyplots_own_figures_end_with_their_cell(kitchen: Kitchen) -> None:
+    """With a backend that would keep them too, so that no later cell depends on them."""
+    cells = {
+        "draw": (
+            'import matplotlib\nmatplotlib.use("Agg")\nimport matplotlib.pyplot as plt\n'
+            'fig, ax = plt.subplots()\nax.plot([1, 2])\nopen("a.txt", "w").write(str(plt.get_fignums()))'
+        ),
+        "look": 'open("b.txt", "w").write(f"{plt.get_fignums()} {len(ax.lines)}")',
+    }
+    kitchen.write("draws", cells)
+    ran = kitchen.run("draws")
+    assert (ran.file("a.txt"), ran.file("b.txt")) == (b"[1]", b"[] 1")
+
+
 def test_what_nobody_saw_is_kept_for_nobody_nor_what_is_made_of_its_variables(kitchen: Kitchen) -> None:
     """A program that a cell starts may read anything; so may what is behind a link."""
     cells = {

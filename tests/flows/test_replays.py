@@ -59,6 +59,74 @@ def test_a_replay_that_fails_leaves_the_files_as_they_were(kitchen: Kitchen) -> 
     assert {"a.txt", "b.txt"} <= ran.state.files.keys()
 
 
+def test_no_cell_is_run_twice_in_one_kernel(kitchen: Kitchen) -> None:
+    """One that was run, and is needed with an earlier one that was not, changes its module once only."""
+    cells = {
+        "load": "numbers = [1, 2]",
+        "style": 'import matplotlib.pyplot as plt\nplt.rcParams["font.size"] *= 2',
+        "go": 'import os\nos.mkdir("out")\nos.chdir("out")',
+        "use": 'open("size.txt", "w").write(f"{numbers} {plt.rcParams[\'font.size\']}")',
+    }
+    kitchen.write("twice", cells)
+    kitchen.run("twice")
+    kitchen.write("twice", {**cells, "style": 'import matplotlib.pyplot as plt\nplt.rcParams["font.size"] *= 1.5'})
+    ran = kitchen.run("twice")
+    assert ran.cached() == {"load": True, "style": False, "go": False, "use": False}
+    assert ran.file("out/size.txt") == b"[1, 2] 15.0"
+
+
+def test_a_database_that_a_variable_holds_open_is_the_one_in_the_folder(kitchen: Kitchen) -> None:
+    """Also when a cell that changed it was taken over, after the one that opened it was run."""
+    cells = {
+        "fill": 'import sqlite3\ncon = sqlite3.connect("a.db")\ncon.execute("create table t (n)")\ncon.commit()',
+        "more": 'import sqlite3\nwith sqlite3.connect("a.db") as other:\n    other.execute("insert into t values (7)")',
+        "use": 'open("out.txt", "w").write(str(con.execute("select n from t").fetchall()))',
+    }
+    kitchen.write("holds", cells)
+    kitchen.run("holds")
+    kitchen.write("holds", {**cells, "use": f"{cells['use']}\nprint()"})
+    replayed = kitchen.run("holds")
+    assert replayed.cached() == {"fill": True, "more": True, "use": False}
+    kitchen.write("holds", {**cells, "fill": f"{cells['fill']}\nprint()"})
+    run = kitchen.run("holds")
+    assert run.cached() == {"fill": False, "more": True, "use": False}
+    assert (replayed.file("out.txt"), run.file("out.txt")) == (b"[(7,)]", b"[(7,)]")
+
+
+@pytest.mark.parametrize("mode", ["a", "w"])
+def test_a_log_has_what_every_cell_wrote_to_it(kitchen: Kitchen, mode: str) -> None:
+    """Cells write to it in turn, and only some of them are taken over."""
+    cells = {
+        "begin": (
+            f'import logging\nlogging.basicConfig(filename="run.log", filemode="{mode}", level="INFO", '
+            'format="%(relativeCreated)s %(message)s", force=True)\nlogging.info("begin")'
+        ),
+        "a": 'import logging\nlogging.info("a")',
+        "b": 'import logging\nlogging.info("b")',
+        "c": 'import logging\nlogging.info("c")',
+    }
+    kitchen.write("logs", cells)
+    kitchen.run("logs")
+    kitchen.write("logs", {**cells, "b": f"{cells['b']}\nprint()"})
+    ran = kitchen.run("logs")
+    assert [line.split()[1] for line in ran.file("run.log").decode().splitlines()] == ["begin", "a", "b", "c"]
+    assert ran.cached()["a"] == (mode == "a")
+
+
+def test_a_cell_that_fails_with_variables_that_were_made_again_has_them_anew(kitchen: Kitchen) -> None:
+    """A file's name may hold the time: the kept file has another than the variable, but only once."""
+    cells = {
+        "a": 'import os\nname = os.urandom(4).hex() + ".txt"\nopen(name, "w").write("a")',
+        "b": 'open("b.txt", "w").write(open(name).read())',
+    }
+    kitchen.write("named", cells)
+    kitchen.run("named")
+    kitchen.write("named", {**cells, "b": f"{cells['b']}\nprint()"})
+    assert "was run again for its variables" in str(kitchen.run("named").error)
+    ran = kitchen.run("named")
+    assert (ran.error, ran.cached(), ran.file("b.txt")) == (None, {"a": False, "b": False}, b"a")
+
+
 def test_a_replay_that_is_cancelled_leaves_the_files_as_they_were(kitchen: Kitchen) -> None:
     """And the run is cancelled, not failed."""
     cells = {**CELLS, "a": CELLS["a"].format(2)}

@@ -167,6 +167,8 @@ def test_known_packages_are_nobodys_own(package: str) -> None:
         "import functools\nf = functools.partial(pd.set_option, 'a')\nf(1)", "type(df).foo = 1", "df.__class__.foo = 1",
         "setattr(type(df), 'foo', 1)", "list(map(os.chdir, ['a']))", "hooks = [plt.rcdefaults]", "class A:\n    opts = pd.options\nA.opts.x = 1",
         "from recipes.kit import run\nrun.begin('{}')", "loader.exec_module(m)",
+        "import tempfile\np = tempfile.gettempdir() + '/x'", "from pathlib import Path\np = Path.home() / 'x'",
+        "pd.DataFrame().to_parquet('~/x.parquet')", "p = os.path.expanduser('~/x')",
         "import csv\ncsv.field_size_limit(1)", "import signal\nsignal.signal(1, f)", "sys.stdout.reconfigure()",
     ],
 )  # fmt: skip
@@ -187,13 +189,24 @@ def test_a_cell_that_changes_what_a_module_keeps_is_needed_by_all(code: str) -> 
         "by = {'mean': np.mean}\nby['max'] = np.max", "rng = np.random.default_rng(1)\nrng.poisson(x, n)",
         "from recipes.kit import run\nrng = np.random.default_rng(run.seed)", "from scipy import signal\nsignal.find_peaks(x)",
         "def f(rng: np.random.Generator): return rng", "from recipes.kit import run\nx = run.parameters.top_n",
-        "parts = os.path.split('a')\nparts.append", "t = pd.read_csv('a.csv').set_index('a')", "pl.col('a').list.set_union([1])", "new = df.set_index('a')\nnew['b'] = 1",
+        "parts = os.path.split('a')\nparts.append", "t = pd.read_csv('a.csv').set_index('a')", "pl.col('a').list.set_union([1])",
+        "plt.gca().set_title('t')\nplt.gcf().axes[0].set_xlabel('x')", "np.random.seed(1)\nx = np.random.rand(3)",
+        "import random\nrandom.shuffle(x)", "new = df.set_index('a')\nnew['b'] = 1",
     ],
 )  # fmt: skip
 def test_what_changes_no_module_is_needed_by_nobody(code: str) -> None:
     """Settings that end with a block, and things of one's own."""
     imports = "import json, math, os\nimport pandas as pd, numpy as np, polars as pl\nimport matplotlib.pyplot as plt"
     assert Dataflow(cells(imports=imports, plain=code, reads="1 + 1")).needs("reads") == ()
+
+
+def test_a_method_that_a_decorator_gives_to_a_librarys_class() -> None:
+    """The decorator is handed the class, and later cells say the method's name alone."""
+    adds = "def method_of(cls):\n    def add(f): setattr(cls, f.__name__, f)\n    return add"
+    gives = "@method_of(pd.DataFrame)\ndef total(self): return 1"
+    own = "class Own:\n    def __init__(self, **given):\n        for name in given: setattr(self, name, 1)"
+    flow = Dataflow(cells(imports="import pandas as pd", adds=adds, own=own, gives=gives, uses="df.total()"))
+    assert flow.needs("uses") == ("imports", "adds", "gives")
 
 
 def test_who_calls_a_function_that_changes_a_module_is_needed_by_all() -> None:

@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -96,6 +98,24 @@ def test_only_hashes_name_objects(store: ObjectStore, name: str) -> None:
     """Nothing but a sha256 is looked up in the store."""
     with pytest.raises(DamagedRecord, match="no sha256"):
         store.read(Sha256(name))
+
+
+def test_a_store_that_somebody_emptied_takes_objects_again(store: ObjectStore, tmp_path: Path) -> None:
+    """Also from a process that has put some there before."""
+    shutil.rmtree(path_of(tmp_path, put(store, b"whole")).parent)
+    assert store.read(put(store, b"whole")) == b"whole"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_plain_file_is_damage(store: ObjectStore, tmp_path: Path, make: Callable[[Path], None]) -> None:
+    """Nobody waits at a fifo, and the same bytes take its place."""
+    sha256 = put(store, b"whole")
+    path_of(tmp_path, sha256).unlink()
+    make(path_of(tmp_path, sha256))
+    with pytest.raises(DamagedRecord, match="no plain file"):
+        store.read(sha256)
+    put(store, b"whole")
+    assert store.read(sha256) == b"whole"
 
 
 def test_a_link_in_the_store_is_not_followed(store: ObjectStore, tmp_path: Path) -> None:

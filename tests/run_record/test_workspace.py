@@ -147,6 +147,21 @@ def test_a_restored_file_is_a_copy(workspace: Workspace, home: Home) -> None:
     assert home.objects.read(artifact.sha256) == b"kept"
 
 
+def test_what_is_put_back_where_a_file_is_goes_into_that_file(workspace: Workspace, home: Home) -> None:
+    """Whoever holds it open has the content too; a file with a second name is left to that name."""
+    artifact = workspace.write("file", b"kept")
+    with workspace.open("file") as file:
+        home.objects.put(file.fileno())
+    workspace.write("file", b"something longer")
+    with workspace.open("file") as file:
+        workspace.restore(artifact, home.objects)
+        assert file.read() == b"kept"
+    workspace.write("file", b"other")
+    os.link(workspace.root / "file", workspace.root / "twin")
+    workspace.restore(artifact, home.objects)
+    assert [(workspace.root / name).read_bytes() for name in ("file", "twin")] == [b"kept", b"other"]
+
+
 def test_a_scan_lists_plain_files_and_says_what_it_passed_over(workspace: Workspace) -> None:
     """A scan finds plain files at any depth, and names links, fifos and undecodable names with the reason."""
     workspace.write("a/b.txt", b"x")
