@@ -51,12 +51,7 @@ def call_all(work: Work, task: StepTask, steps: Sequence[Step], patience: Patien
     """Do steps at once; all are waited for, then the first failure is raised."""
     work.announce(steps)
     ready = _ready(work, task, patience or Patience(), FlockLockManager(work.cache.locks))
-    submit = cast("Any", ready).submit  # Any: Prefect's overloads are not fully typed
-    futures: list[PrefectFuture[Any]] = [submit(work.run.run_id, step, work.look_up(step)) for step in steps]
-    states: list[State[Any]] = []
-    for future in futures:
-        future.wait()
-        states.append(future.state)
+    states = _states(work, ready, steps)
     failures = [(step, state) for step, state in zip(steps, states, strict=True) if not state.is_completed()]
     lost = [step for step, _ in failures if not work.has_ended(step)]
     for step in lost:  # they failed outside of our code: there is nothing to say of them
@@ -65,6 +60,26 @@ def call_all(work: Work, task: StepTask, steps: Sequence[Step], patience: Patien
     for _, state in failures:
         state.result()  # raises
     return settled
+
+
+def _states(work: Work, ready: StepTask, steps: Sequence[Step]) -> list[State[Any]]:
+    """How they ended. Who interrupts waits as well: once the run is closed, nothing may change its files."""
+    submit = cast("Any", ready).submit  # Any: Prefect's overloads are not fully typed
+    futures: list[PrefectFuture[Any]] = []
+    try:
+        for step in steps:
+            futures += [submit(work.run.run_id, step, work.look_up(step))]
+        _wait_for(futures)
+    except BaseException:
+        work.run.cancel()  # what has not begun does not begin
+        _wait_for(futures)
+        raise
+    return [future.state for future in futures]
+
+
+def _wait_for(futures: Sequence[PrefectFuture[Any]]) -> None:
+    for future in futures:
+        future.wait()
 
 
 @contextmanager
