@@ -1,4 +1,7 @@
-"""One runner per run: whoever holds the lease may run steps; the kernel takes it back when they die."""
+"""One runner per run: whoever holds the lease may run steps; the kernel takes it back when they die.
+
+Whoever gives it back leaves the file empty: a name in a lease that nobody holds is that of a runner who died.
+"""
 
 import fcntl
 import json
@@ -30,9 +33,20 @@ def lease(run_folder: Path, who: str) -> Generator[None]:
             ) from None
         os.ftruncate(fd, 0)
         write_all(fd, json.dumps({"who": who, "pid": os.getpid()}).encode())
-        yield
+        try:
+            yield
+        finally:
+            os.ftruncate(fd, 0)
     finally:
         os.close(fd)  # and with it the lock
+
+
+def is_taken(run_folder: Path) -> bool:
+    """Whether a runner has not given it back: one that is at work, or one that died."""
+    try:
+        return (run_folder / LEASE).lstat().st_size > 0
+    except OSError:
+        return False
 
 
 def _holder(fd: int) -> str:

@@ -159,9 +159,28 @@ def test_a_killed_process_leaves_a_lost_attempt_and_no_sandbox(kitchen: Kitchen)
     assert ran.state.begun == {}
 
 
+def test_a_lost_attempt_is_recorded_when_its_sandbox_is_gone_as_well(kitchen: Kitchen) -> None:
+    """As after a power cut: the next run of anything finds it by the lease that was not given back."""
+    kitchen.write("sleeps", {"sleeps": SLEEPS})
+    kitchen.write("short", {"short": "1"})
+    process = start(kitchen, "sleeps")
+    folder = run_in_the_middle(kitchen, process)
+    process.kill()
+    process.communicate()
+    kitchen_command(kitchen, "sandbox", "stop")
+    assert kitchen.run("short").error is None
+    ran = kitchen.ran(folder.name)
+    assert ran.attempts("sleeps") == [(False, "failed", "FAIL")]
+    assert ran.state.begun == {}
+
+
 def sandbox_sessions(kitchen: Kitchen) -> str:
     """The live sessions of the home's own host, as the command shows them."""
-    command = [sys.executable, "-m", "partner", "--home", str(kitchen.home.root), "sandbox", "status", "--json"]
+    return kitchen_command(kitchen, "sandbox", "status", "--json")
+
+
+def kitchen_command(kitchen: Kitchen, *arguments: str) -> str:
+    command = [sys.executable, "-m", "partner", "--home", str(kitchen.home.root), *arguments]
     environment = {**os.environ, "PARTNER_HOST_IDLE_S": "5"}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from run_record import Home, RunRecord, lease, read_journal
+from run_record import Home, RunRecord, is_taken, lease, read_journal
 from run_record.errors import RunIsBusy
 
 RUNNER = """
@@ -44,6 +44,7 @@ def test_the_lease_dies_with_its_holder(record: RunRecord) -> None:
     with start_runner(record) as runner:
         os.kill(runner.pid, signal.SIGKILL)
         runner.wait()
+    assert is_taken(record.folder), "that it was not given back can be seen"
     with lease(record.folder, "the next"):
         pass
 
@@ -52,8 +53,9 @@ def test_the_lease_is_given_back(record: RunRecord) -> None:
     """After a runner ended, or failed, the next one gets the lease."""
     with pytest.raises(RuntimeError), lease(record.folder, "one"):
         raise RuntimeError
+    assert not is_taken(record.folder)
     with lease(record.folder, "two"):
-        pass
+        assert is_taken(record.folder)
 
 
 def test_one_process_cannot_hold_it_twice(record: RunRecord) -> None:
