@@ -6,6 +6,7 @@ from typing import Any
 from prefect import Flow
 from prefect.client.schemas.objects import FlowRun, State
 
+from flows.publish import flow_run_name, show_crashed
 from flows.workshop import Workshop, workshop
 from run_record import RunId, RunRecordError, RunState, is_taken, lease, read_journal
 from run_record.errors import RunIsBusy
@@ -37,10 +38,12 @@ def sweep(shop: Workshop) -> None:
 
 def _release_one(shop: Workshop, equipment: Equipment, run_id: RunId) -> None:
     with suppress(RunIsBusy, RunRecordError):
-        if not RunState(read_journal(shop.home.folder(run_id)).entries).opened.recipe:
+        recipe = RunState(read_journal(shop.home.folder(run_id)).entries).opened.recipe
+        if not recipe:
             return
         with lease(shop.home.folder(run_id), "the sweeper"):
             pass  # nobody runs it: opening the record of a run that is at work would look like a cell's reading
         caller = Context(PERSON, user_id=shop.author)
         with join_run(shop.home, equipment, run_id, caller, as_runner="the sweeper"):  # what was lost is recorded
             equipment.backend().close_session(run_id)
+        show_crashed(flow_run_name(recipe, run_id))

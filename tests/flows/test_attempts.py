@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterName
 from prefect.exceptions import CancelledRun
 from prefect.runtime import flow_run
 from prefect.states import Cancelling
@@ -157,6 +158,10 @@ def test_a_killed_process_leaves_a_lost_attempt_and_no_sandbox(kitchen: Kitchen)
     assert ran.state.name == "open", "it can be gone on with"
     assert ran.run_id not in sandbox_sessions(kitchen)
     assert ran.state.begun == {}
+    with get_client(sync_client=True) as client:
+        named = FlowRunFilter(name=FlowRunFilterName(any_=[f"sleeps {ran.run_id}"]))
+        (flow_run,) = client.read_flow_runs(flow_run_filter=named)
+    assert flow_run.state_name == "Crashed"
 
 
 def test_a_lost_attempt_is_recorded_when_its_sandbox_is_gone_as_well(kitchen: Kitchen) -> None:
