@@ -167,6 +167,29 @@ def test_a_named_server_that_does_not_answer_is_an_error(tmp_path: Path, url: st
     assert monotonic() - began_s < 5
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>", "is not Prefect's API"),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", r"does not answer as Prefect does \(HTTP 404\)"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "no Prefect server answers"),
+    ],
+)
+def test_what_is_named_and_is_no_prefect_server_is_an_error(tmp_path: Path, answer: bytes, said: str) -> None:
+    """As when the URL is that of the pages and not of the API: said at once, and not by Prefect's client later."""
+
+    class Other(StreamRequestHandler):
+        def handle(self) -> None:
+            self.rfile.readline()
+            self.wfile.write(answer)
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Other) as other:
+        Thread(target=other.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        with pytest.raises(ServerFailed, match=said):
+            find_server(tmp_path, 60, environ={"PREFECT_API_URL": f"http://127.0.0.1:{other.server_address[1]}"})
+        other.shutdown()
+
+
 def test_a_named_server_that_hangs_is_an_error(tmp_path: Path) -> None:
     """One that accepts and then says nothing is given five seconds."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
