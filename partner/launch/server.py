@@ -93,9 +93,9 @@ def find_server(
     return server
 
 
-def server_state(home: Path) -> ServerState | None:
-    """What the home's own server says when it is up; asking does not keep it from ending."""
-    found = _knock(ServerFolder(home), means_use=False)
+def server_state(home: Path, *, means_use: bool = False) -> ServerState | None:
+    """What the home's own server says when it is up; asking keeps it from ending only when it means use."""
+    found = _knock(ServerFolder(home), means_use=means_use)
     if found is None:
         return None
     port, answer = found

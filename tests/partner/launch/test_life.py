@@ -17,7 +17,7 @@ import pytest
 
 from fakes.prefect_server import is_alive, wait_until
 from partner.errors import ServerFailed
-from partner.launch import PrefectServer, ServerState, client_settings, find_server, server_state, stop_server
+from partner.launch import PrefectServer, ServerState, client_settings, find_server, kept_up, server_state, stop_server
 
 FIND = """
 import sys
@@ -103,6 +103,25 @@ def test_it_ends_when_idle_and_not_during_a_flow(home: Path) -> None:
     computed, pid = done.stdout.split()
     assert computed == "computed"
     wait_until(lambda: not is_alive(int(pid)), "the server is gone when nobody uses it")
+
+
+def test_it_does_not_end_while_a_run_is_made_ready(home: Path) -> None:
+    """Importing Prefect may take longer than the server waits; whoever keeps it up uses it."""
+    server = find_server(home, 3, environ={})
+    with kept_up(server, home, 3):
+        pid = state_of(home).pid
+        wait_until(lambda: (state := server_state(home)) is None or state.up_s > 7, "it should have ended twice")
+        assert state_of(home).pid == pid
+
+
+def test_a_home_that_is_removed_during_a_run_stays_removed(home: Path) -> None:
+    """No server is started in its place, and no folder made."""
+    server = find_server(home, 60, environ={})
+    with kept_up(server, home, 60):
+        pid = state_of(home).pid
+        shutil.rmtree(home)
+        wait_until(lambda: not is_alive(pid), "the server is gone with its home", 12)
+    assert not home.exists()
 
 
 @pytest.mark.parametrize("replaced", [False, True])
