@@ -1,6 +1,6 @@
 """One runner per run: whoever holds the lease may run steps; the kernel takes it back when they die.
 
-Whoever gives it back leaves the file empty: a name in a lease that nobody holds is that of a runner who died.
+Whoever ends well leaves the file empty: a name in a lease that nobody holds is that of a runner who failed or died.
 """
 
 import fcntl
@@ -33,20 +33,33 @@ def lease(run_folder: Path, who: str) -> Generator[None]:
             ) from None
         os.ftruncate(fd, 0)
         write_all(fd, json.dumps({"who": who, "pid": os.getpid()}).encode())
-        try:
-            yield
-        finally:
-            os.ftruncate(fd, 0)
+        yield
+        os.ftruncate(fd, 0)
     finally:
         os.close(fd)  # and with it the lock
 
 
 def is_taken(run_folder: Path) -> bool:
-    """Whether a runner has not given it back: one that is at work, or one that died."""
+    """Whether a runner has not ended well: one that is at work, or failed, or died."""
     try:
         return (run_folder / LEASE).lstat().st_size > 0
     except OSError:
         return False
+
+
+def is_held(run_folder: Path) -> bool:
+    """Whether a runner is at work."""
+    try:
+        fd = os.open(run_folder / LEASE, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
 
 
 def _holder(fd: int) -> str:

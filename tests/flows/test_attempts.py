@@ -19,6 +19,7 @@ from prefect.states import Cancelling
 
 from fakes.kitchen import Kitchen, Observer, Ran
 from fakes.prefect_server import wait_until
+from run_record import Question, lease
 from run_record.verification import verify
 from tasks.errors import StepFailed
 
@@ -115,7 +116,7 @@ def run_in_the_middle(kitchen: Kitchen, process: subprocess.Popen[str]) -> Path:
         assert process.poll() is None, process.stderr and process.stderr.read()
         return list(kitchen.home.runs.glob("*-*/tmp/begun.txt"))
 
-    wait_until(begun, "the cell begins")
+    wait_until(begun, "the cell begins", 60)
     return begun()[0].parents[1]
 
 
@@ -182,6 +183,19 @@ def test_a_lost_attempt_is_recorded_when_its_sandbox_is_gone_as_well(kitchen: Ki
 def sandbox_sessions(kitchen: Kitchen) -> str:
     """The live sessions of the home's own host, as the command shows them."""
     return kitchen_command(kitchen, "sandbox", "status", "--json")
+
+
+def test_what_a_run_could_not_record_the_next_one_records(kitchen: Kitchen) -> None:
+    """As when its disk was full: it ended by itself, without a last word."""
+    kitchen.write("short", {"short": "1"})
+    record = kitchen.home.create_run(Question(recipe="short", by="anna"))
+    record.begin_attempt("tmp.write", "save notebook")
+    with pytest.raises(RuntimeError), lease(record.folder, "the recipe short"):
+        raise RuntimeError
+    assert kitchen.run("short").error is None
+    ran = kitchen.ran(record.state.opened.run_id)
+    assert ran.attempts("save notebook") == [(False, "failed", "FAIL")]
+    assert ran.state.begun == {}
 
 
 def kitchen_command(kitchen: Kitchen, *arguments: str) -> str:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from run_record import Home, RunRecord, is_taken, lease, read_journal
+from run_record import Home, RunRecord, is_held, is_taken, lease, read_journal
 from run_record.errors import RunIsBusy
 
 RUNNER = """
@@ -34,6 +34,7 @@ def test_a_second_runner_is_refused_while_a_note_gets_in(home: Home, record: Run
     with start_runner(record) as runner:
         with pytest.raises(RunIsBusy, match=f"the night flow \\(process {runner.pid}\\)"), lease(record.folder, "me"):
             pass
+        assert is_held(record.folder)
         home.open_run(record.state.opened.run_id).note("anna", "got in")
         assert len(read_journal(record.folder).entries) == 2
         runner.communicate()
@@ -45,6 +46,7 @@ def test_the_lease_dies_with_its_holder(record: RunRecord) -> None:
         os.kill(runner.pid, signal.SIGKILL)
         runner.wait()
     assert is_taken(record.folder), "that it was not given back can be seen"
+    assert not is_held(record.folder)
     with lease(record.folder, "the next"):
         pass
 
@@ -53,9 +55,10 @@ def test_the_lease_is_given_back(record: RunRecord) -> None:
     """After a runner ended, or failed, the next one gets the lease."""
     with pytest.raises(RuntimeError), lease(record.folder, "one"):
         raise RuntimeError
-    assert not is_taken(record.folder)
+    assert is_taken(record.folder), "that it failed can be seen"
     with lease(record.folder, "two"):
         assert is_taken(record.folder)
+    assert not is_taken(record.folder)
 
 
 def test_one_process_cannot_hold_it_twice(record: RunRecord) -> None:
