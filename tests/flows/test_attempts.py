@@ -135,6 +135,7 @@ def test_stopping_it_from_outside(kitchen: Kitchen, number: signal.Signals) -> N
     assert "begun.txt" in ran.state.files
     assert_whole(kitchen, ran)
     assert "Traceback" not in said
+    assert "\\x20\n" not in ran.cel, "the reason ends with a word"
     assert ran.run_id not in sandbox_sessions(kitchen)
 
 
