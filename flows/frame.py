@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from flows import steps
 from flows.cancellation import heeding_cancellation
-from flows.publish import Progress, name_flow_run, publish
+from flows.publish import Progress, flow_run_name, name_flow_run, publish
 from flows.request import Request
 from flows.verdicts import require_all_judged, require_deliverables, require_pass
 from flows.workshop import Workshop
@@ -122,7 +122,7 @@ def opened(request: Request, shop: Workshop) -> Generator[Frame]:
     caller = Context(AgentDescriptor(kind="recipe", name=recipe.name), user_id=shop.author)
     question, equipment = request.question(shop.author), shop.equip(request.documents)
     with open_run(shop.home, equipment, question, caller, who=f"the recipe {recipe.name}") as run:
-        name_flow_run(f"{recipe.name} {run.run_id}")
+        name_flow_run(flow_run_name(recipe.name, run.run_id))
         shop.watch.opened(run, recipe)
         progress = Progress(recipe, steps.count(request))
         with at_work(Work(run, _cache(run, request, shop), _kernel(run, request), shop.watch.ended)) as work:

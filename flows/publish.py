@@ -20,13 +20,21 @@ from prefect.artifacts import (
     update_progress_artifact,
 )
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterName,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+)
+from prefect.client.schemas.objects import StateType
 from prefect.context import FlowRunContext
 from prefect.exceptions import PrefectException
 from prefect.settings import PREFECT_API_URL
+from prefect.states import Crashed
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from recipes.recipe import Recipe
-from run_record import RunRecord
+from run_record import RunId, RunRecord
 from run_record.state import RunState
 from three_tools.run import Run
 
@@ -77,6 +85,25 @@ def name_flow_run(name: str) -> None:
                 client.update_flow_run(context.flow_run.id, name=name)
         except _SERVER_TROUBLE as error:
             _log.warning("the flow run could not be named %s: %s", name, error)
+
+
+def flow_run_name(recipe: str, run_id: RunId) -> str:
+    return f"{recipe} {run_id}"
+
+
+def show_crashed(name: str) -> None:
+    """Have a flow run end whose process died before it could say so, and which no worker looks after."""
+    if not _answers():
+        return
+    at_work = FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.CANCELLING])
+    wanted = FlowRunFilter(name=FlowRunFilterName(any_=[name]), state=FlowRunFilterState(type=at_work))
+    try:
+        with get_client(sync_client=True) as client:
+            for flow_run in client.read_flow_runs(flow_run_filter=wanted):
+                crashed = Crashed(message="the process that ran it ended before it did")
+                client.set_flow_run_state(flow_run.id, crashed, force=True)
+    except _SERVER_TROUBLE as error:
+        _log.warning("Prefect could not be told that the flow run %s has crashed: %s", name, error)
 
 
 def publish(run: Run, recipe: Recipe, progress: Progress) -> None:

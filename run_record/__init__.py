@@ -7,7 +7,7 @@ from run_record.facts import AttemptStarted, Fact, NoteAdded, RunClosed, RunOpen
 from run_record.home import Home, Question
 from run_record.ids import RunId, Sha256
 from run_record.journal import Journal, read_journal
-from run_record.lease import lease
+from run_record.lease import is_held, is_taken, lease
 from run_record.object_store import ObjectStore
 from run_record.record import Call, RunRecord
 from run_record.state import RunState
@@ -37,6 +37,8 @@ __all__ = [
     "StepEvaluated",
     "Workspace",
     "artifact_index",
+    "is_held",
+    "is_taken",
     "lease",
     "read_journal",
 ]

@@ -1,4 +1,7 @@
-"""One runner per run: whoever holds the lease may run steps; the kernel takes it back when they die."""
+"""One runner per run: whoever holds the lease may run steps; the kernel takes it back when they die.
+
+Whoever ends well leaves the file empty: a name in a lease that nobody holds is that of a runner who failed or died.
+"""
 
 import fcntl
 import json
@@ -31,8 +34,32 @@ def lease(run_folder: Path, who: str) -> Generator[None]:
         os.ftruncate(fd, 0)
         write_all(fd, json.dumps({"who": who, "pid": os.getpid()}).encode())
         yield
+        os.ftruncate(fd, 0)
     finally:
         os.close(fd)  # and with it the lock
+
+
+def is_taken(run_folder: Path) -> bool:
+    """Whether a runner has not ended well: one that is at work, or failed, or died."""
+    try:
+        return (run_folder / LEASE).lstat().st_size > 0
+    except OSError:
+        return False
+
+
+def is_held(run_folder: Path) -> bool:
+    """Whether a runner is at work."""
+    try:
+        fd = os.open(run_folder / LEASE, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
 
 
 def _holder(fd: int) -> str:

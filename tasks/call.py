@@ -1,6 +1,6 @@
 """Calling a task for a step: under its key, with the recipe's retries, and with a verdict at the end."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -53,14 +53,7 @@ def call_all(work: Work, task: StepTask, asked: Sequence[tuple[Step, Patience]])
     work.announce(steps)
     locks = FlockLockManager(work.cache.locks)
     ready = {step.name: _ready(work, task, patience, locks) for step, patience in asked}
-    futures: list[PrefectFuture[Any]] = [
-        cast("Any", ready[step.name]).submit(work.run.run_id, step, work.look_up(step))  # Any: not fully typed
-        for step in steps
-    ]
-    states: list[State[Any]] = []
-    for future in futures:
-        future.wait()
-        states.append(future.state)
+    states = _states(work, ready, steps)
     failures = [(step, state) for step, state in zip(steps, states, strict=True) if not state.is_completed()]
     lost = [step for step, _ in failures if not work.has_ended(step)]
     for step in lost:  # they failed outside of our code: there is nothing to say of them
@@ -69,6 +62,26 @@ def call_all(work: Work, task: StepTask, asked: Sequence[tuple[Step, Patience]])
     for _, state in failures:
         state.result()  # raises
     return settled
+
+
+def _states(work: Work, ready: Mapping[str, StepTask], steps: Sequence[Step]) -> list[State[Any]]:
+    """How they ended. Who interrupts waits as well: once the run is closed, nothing may change its files."""
+    futures: list[PrefectFuture[Any]] = []
+    try:
+        for step in steps:
+            submit = cast("Any", ready[step.name]).submit  # Any: Prefect's overloads are not fully typed
+            futures.append(submit(work.run.run_id, step, work.look_up(step)))
+        _wait_for(futures)
+    except BaseException:
+        work.run.cancel()  # what has not begun does not begin
+        _wait_for(futures)
+        raise
+    return [future.state for future in futures]
+
+
+def _wait_for(futures: Sequence[PrefectFuture[Any]]) -> None:
+    for future in futures:
+        future.wait()
 
 
 @contextmanager

@@ -30,6 +30,7 @@ def search(call: ToolCall, args: BrowserSearchArgs) -> BrowserSearchResult:
     report.results = 0
     bench.record.require_open()
     found = bench.search.search(_query(args, bench.record))
+    bench.record.require_open()  # it may have taken long
     citations = _citations(args, found, bench.record)
     citations_id = sha256(_json(citations)).hexdigest()[:16]
     report.paths = frozenset((f"{RAW}/{citations_id}.json", f"{CITATIONS}/{citations_id}.json"))

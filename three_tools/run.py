@@ -271,9 +271,7 @@ def open_run(
         except BaseException as error:
             is_cancelled = not isinstance(error, Exception)  # whatever stops us from outside
             with suppress(RunRecordError):  # what went wrong first is what is raised
-                _end_if_open(
-                    run, "cancelled" if is_cancelled else "failed", f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
-                )
+                _end_if_open(run, "cancelled" if is_cancelled else "failed", _reason(error))
             raise
         _end_if_open(run, "cancelled" if run.session.is_cancelled else "done", "")
 
@@ -298,6 +296,10 @@ def join_run(
 def _end_if_open(run: Run, state: EndState, reason: str) -> None:
     if not run.record.state.closed:
         run.end(state, reason)
+
+
+def _reason(error: BaseException) -> str:
+    return ": ".join(filter(None, [type(error).__name__, str(error)]))[:_LONGEST_REASON]
 
 
 def _broken(tool: str, error: BaseException, report: Report, seconds: float) -> Outcome:

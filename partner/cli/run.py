@@ -19,6 +19,7 @@ from partner.cli.run_screen import RunScreen
 from partner.cli.screen import print_json, say
 from partner.errors import PartnerError, Refused, ServerFailed, UsageError
 from partner.launch import PrefectServer, client_settings, find_server, kept_up
+from partner.launch.folder import ServerFolder
 from partner.launch.workshop import make_workshop
 from recipes.errors import RecipeError
 from run_record import RunId, RunRecordError
@@ -174,6 +175,7 @@ def _ready(here: Desk, backend: Callable[[], Any], *, quiet: bool) -> PrefectSer
 
 def _run(request: Request, server: PrefectServer, here: Desk, call: Callable[[Any], None]) -> None:  # Any: a function
     """Prefect reads the environment when it is imported: the server is named there first."""
+    ServerFolder(here.settings.home).make()  # where Prefect keeps things also when the server is another
     os.environ.update(client_settings(server, here.settings.home))
     from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 

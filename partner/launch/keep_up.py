@@ -13,7 +13,10 @@ _LOOK_S = 1.0
 
 @contextmanager
 def kept_up(server: PrefectServer, home: Path, idle_s: float) -> Generator[None]:
-    """While this lasts, our server is started anew, on its port, when it is gone: Prefect's clients go on with it."""
+    """While this lasts, our server is in use, and started anew, on its port, when it is gone: clients go on with it.
+
+    Not in a home that was removed: what is gone with it stays gone.
+    """
     if not server.is_ours:
         yield
         return
@@ -21,7 +24,7 @@ def kept_up(server: PrefectServer, home: Path, idle_s: float) -> Generator[None]
 
     def look() -> None:
         while not is_over.wait(_LOOK_S):
-            if server_state(home) is None:
+            if server_state(home, means_use=True) is None and home.is_dir():
                 with suppress(ServerFailed):  # its log says why, and the next look tries again
                     find_server(home, idle_s)
 

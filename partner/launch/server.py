@@ -1,6 +1,7 @@
 """Finding the Prefect server that runs talk to, and starting the home's own when there is none."""
 
 import base64
+import http.client
 import os
 import select
 import signal
@@ -14,11 +15,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from partner.errors import ServerFailed
 from partner.launch.folder import ServerFolder
 from partner.launch.knock import Answer, knock
 from partner.launch.start import Start
+from run_record.plain_text import printable
 
 _GIVEN_S = 4.0
 _BUSY_S = 20.0
@@ -26,6 +31,9 @@ _END_S = 12.0
 _LOOK_S = 0.1
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
 _UNAUTHORISED = (401, 403)
+_CLOUD = "https://api.prefect.cloud/api"
+_VERSION = TypeAdapter(Annotated[str, Field(pattern=r"^\d+\.")])
+_LONGEST_VERSION = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +93,9 @@ def find_server(
     return server
 
 
-def server_state(home: Path) -> ServerState | None:
-    """What the home's own server says when it is up; asking does not keep it from ending."""
-    found = _knock(ServerFolder(home), means_use=False)
+def server_state(home: Path, *, means_use: bool = False) -> ServerState | None:
+    """What the home's own server says when it is up; asking keeps it from ending only when it means use."""
+    found = _knock(ServerFolder(home), means_use=means_use)
     if found is None:
         return None
     port, answer = found
@@ -165,20 +173,31 @@ def _end(pid: int) -> None:
 
 
 def _ask_given(api_url: str, environ: Mapping[str, str]) -> None:
-    """Whether a server that the user named answers, and to us."""
+    """Whether a server that the user named answers, and to us, and is Prefect's."""
     remedy = "start it, correct PREFECT_API_URL, or unset it: then a local server is started"
     try:
         url = f"{api_url.rstrip('/')}/admin/version"
         request = urllib.request.Request(url, headers=_authorisation(environ))  # noqa: S310  (the user's own URL)
-        urllib.request.urlopen(request, timeout=_GIVEN_S).close()  # noqa: S310  (the user's own URL)
+        with urllib.request.urlopen(request, timeout=_GIVEN_S) as answer:  # noqa: S310  (the user's own URL)
+            _VERSION.validate_json(answer.read(_LONGEST_VERSION))
     except urllib.error.HTTPError as error:
         if error.code in _UNAUTHORISED:
             raise ServerFailed(
                 f"the Prefect server at PREFECT_API_URL={api_url} refuses us (HTTP {error.code})",
                 "set PREFECT_API_AUTH_STRING (user:password) or PREFECT_API_KEY to what it wants",
             ) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "reason", error)
+        if not api_url.startswith(environ.get("PREFECT_CLOUD_API_URL") or _CLOUD):  # which has no such page
+            raise ServerFailed(
+                f"what answers at PREFECT_API_URL={api_url} does not answer as Prefect does (HTTP {error.code})",
+                remedy,
+            ) from None
+    except ValidationError:
+        raise ServerFailed(
+            f"what answers at PREFECT_API_URL={api_url} is not Prefect's API",
+            "name the address of its API, as in http://127.0.0.1:4200/api, or unset it",
+        ) from None
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        reason = printable(str(getattr(error, "reason", error)))
         raise ServerFailed(f"no Prefect server answers at PREFECT_API_URL={api_url}: {reason}", remedy) from None
 
 

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterName
 from prefect.exceptions import CancelledRun
 from prefect.runtime import flow_run
 from prefect.states import Cancelling
 
 from fakes.kitchen import Kitchen, Observer, Ran
 from fakes.prefect_server import wait_until
+from run_record import Question, lease
 from run_record.verification import verify
 from tasks.errors import StepFailed
 
@@ -114,7 +116,7 @@ def run_in_the_middle(kitchen: Kitchen, process: subprocess.Popen[str]) -> Path:
         assert process.poll() is None, process.stderr and process.stderr.read()
         return list(kitchen.home.runs.glob("*-*/tmp/begun.txt"))
 
-    wait_until(begun, "the cell begins")
+    wait_until(begun, "the cell begins", 60)
     return begun()[0].parents[1]
 
 
@@ -133,6 +135,7 @@ def test_stopping_it_from_outside(kitchen: Kitchen, number: signal.Signals) -> N
     assert "begun.txt" in ran.state.files
     assert_whole(kitchen, ran)
     assert "Traceback" not in said
+    assert "\\x20\n" not in ran.cel, "the reason ends with a word"
     assert ran.run_id not in sandbox_sessions(kitchen)
 
 
@@ -157,11 +160,47 @@ def test_a_killed_process_leaves_a_lost_attempt_and_no_sandbox(kitchen: Kitchen)
     assert ran.state.name == "open", "it can be gone on with"
     assert ran.run_id not in sandbox_sessions(kitchen)
     assert ran.state.begun == {}
+    with get_client(sync_client=True) as client:
+        named = FlowRunFilter(name=FlowRunFilterName(any_=[f"sleeps {ran.run_id}"]))
+        (flow_run,) = client.read_flow_runs(flow_run_filter=named)
+    assert flow_run.state_name == "Crashed"
+
+
+def test_a_lost_attempt_is_recorded_when_its_sandbox_is_gone_as_well(kitchen: Kitchen) -> None:
+    """As after a power cut: the next run of anything finds it by the lease that was not given back."""
+    kitchen.write("sleeps", {"sleeps": SLEEPS})
+    kitchen.write("short", {"short": "1"})
+    process = start(kitchen, "sleeps")
+    folder = run_in_the_middle(kitchen, process)
+    process.kill()
+    process.communicate()
+    kitchen_command(kitchen, "sandbox", "stop")
+    assert kitchen.run("short").error is None
+    ran = kitchen.ran(folder.name)
+    assert ran.attempts("sleeps") == [(False, "failed", "FAIL")]
+    assert ran.state.begun == {}
 
 
 def sandbox_sessions(kitchen: Kitchen) -> str:
     """The live sessions of the home's own host, as the command shows them."""
-    command = [sys.executable, "-m", "partner", "--home", str(kitchen.home.root), "sandbox", "status", "--json"]
+    return kitchen_command(kitchen, "sandbox", "status", "--json")
+
+
+def test_what_a_run_could_not_record_the_next_one_records(kitchen: Kitchen) -> None:
+    """As when its disk was full: it ended by itself, without a last word."""
+    kitchen.write("short", {"short": "1"})
+    record = kitchen.home.create_run(Question(recipe="short", by="anna"))
+    record.begin_attempt("tmp.write", "save notebook")
+    with pytest.raises(RuntimeError), lease(record.folder, "the recipe short"):
+        raise RuntimeError
+    assert kitchen.run("short").error is None
+    ran = kitchen.ran(record.state.opened.run_id)
+    assert ran.attempts("save notebook") == [(False, "failed", "FAIL")]
+    assert ran.state.begun == {}
+
+
+def kitchen_command(kitchen: Kitchen, *arguments: str) -> str:
+    command = [sys.executable, "-m", "partner", "--home", str(kitchen.home.root), *arguments]
     environment = {**os.environ, "PARTNER_HOST_IDLE_S": "5"}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout
 

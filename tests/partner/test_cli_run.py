@@ -158,6 +158,16 @@ def test_a_verdict_below_the_threshold_is_exit_3(shell: Shell) -> None:
     assert report["error"]["kind"] == "BelowThreshold"
     assert "rows.csv" in report["error"]["problem"]
     assert [step["evaluation"]["verdict"] for step in report["steps"]].count("FAIL") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_new_home_beside_another_server(shell: Shell) -> None:
+    """Prefect finds its folder in the home, and has nothing to complain of."""
+    new = {**shell.environment, "PARTNER_HOME": str(shell.top / "new" / "home")}
+    done = Shell(shell.top, new)("run", "sums", "--sample")
+    assert done.returncode == 0, done.stderr
+    assert "Warning" not in done.stderr
+    Shell(shell.top, new)("sandbox", "stop")
 
 
 def test_no_safe_sandbox_is_exit_4(shell: Shell) -> None:

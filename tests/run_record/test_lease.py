@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from run_record import Home, RunRecord, lease, read_journal
+from run_record import Home, RunRecord, is_held, is_taken, lease, read_journal
 from run_record.errors import RunIsBusy
 
 RUNNER = """
@@ -34,6 +34,7 @@ def test_a_second_runner_is_refused_while_a_note_gets_in(home: Home, record: Run
     with start_runner(record) as runner:
         with pytest.raises(RunIsBusy, match=f"the night flow \\(process {runner.pid}\\)"), lease(record.folder, "me"):
             pass
+        assert is_held(record.folder)
         home.open_run(record.state.opened.run_id).note("anna", "got in")
         assert len(read_journal(record.folder).entries) == 2
         runner.communicate()
@@ -44,6 +45,8 @@ def test_the_lease_dies_with_its_holder(record: RunRecord) -> None:
     with start_runner(record) as runner:
         os.kill(runner.pid, signal.SIGKILL)
         runner.wait()
+    assert is_taken(record.folder), "that it was not given back can be seen"
+    assert not is_held(record.folder)
     with lease(record.folder, "the next"):
         pass
 
@@ -52,8 +55,10 @@ def test_the_lease_is_given_back(record: RunRecord) -> None:
     """After a runner ended, or failed, the next one gets the lease."""
     with pytest.raises(RuntimeError), lease(record.folder, "one"):
         raise RuntimeError
+    assert is_taken(record.folder), "that it failed can be seen"
     with lease(record.folder, "two"):
-        pass
+        assert is_taken(record.folder)
+    assert not is_taken(record.folder)
 
 
 def test_one_process_cannot_hold_it_twice(record: RunRecord) -> None:

@@ -1,12 +1,17 @@
 """Steps of a run without Prefect around them: recorded once, in order, and with a verdict."""
 
+import signal
+import threading
+
 import pytest
 from prefect import flow, task
 
+from fakes.prefect_server import wait_until
 from partner.launch import PrefectServer
 from sandbox import HostIsGone
 from tasks.call import Patience, call_all
 from tasks.errors import NotRecorded, StepFailed
+from tasks.hooks import is_worth_retrying
 from tasks.step import Step
 from tasks.work import Work, at_work, work_of
 from three_tools.evaluator import Evaluator
@@ -101,6 +106,31 @@ def test_of_steps_at_once_the_one_that_fails_outside_of_our_code_is_raised(
     work.run.end("failed")
     steps = [(step.done.name, step.done.ok) for step in work.run.record.state.steps.values()]
     assert steps == [("good", True), ("bad", False), ("bad", False)], "it is tried once more"
+
+
+def test_who_interrupts_steps_at_once_waits_for_their_end(work: Work, prefect_server: PrefectServer) -> None:
+    """None of them changes a file of the run behind its end; those that have not begun are refused."""
+    has_left, has_ended = threading.Event(), threading.Event()
+
+    @task(retry_condition_fn=is_worth_retrying)
+    def interrupts(run_id: str, step: Step, key: None) -> None:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        wait_until(lambda: has_left.is_set() or work.run.session.is_cancelled, "the interrupt is noticed")
+        has_ended.set()
+        work.attempt(step, key)
+
+    @flow
+    def one() -> None:
+        try:
+            call_all(work, interrupts, [(write("late"), Patience())])
+        finally:
+            has_left.set()
+            assert has_ended.is_set()
+
+    with pytest.raises(KeyboardInterrupt):
+        one()
+    codes = [step.done.code for step in work.run.record.state.steps.values()]
+    assert codes == ["cancelled"]
 
 
 def test_a_task_outside_a_run_is_an_error(work: Work) -> None:

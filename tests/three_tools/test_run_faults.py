@@ -18,6 +18,7 @@ from three_tools.after_call import Ask
 from three_tools.evaluator import Expectations
 from three_tools.policy import PERSON, Context
 from three_tools.run import Equipment, Run, join_run, open_run
+from three_tools.search.provider import Found, SearchQuery
 
 ANNA = Context(PERSON, user_id="anna")
 QUESTION = Question(objective="Where?", by="anna")
@@ -248,6 +249,23 @@ def test_what_went_wrong_first_is_what_is_raised(real_home: Home, equipment: Equ
     ):
         raise RuntimeError("mine \ud800")
     assert run.record.state.name == "failed"
+
+
+def test_a_search_that_outlasts_its_run_leaves_no_files(real_home: Home, equipment: Equipment) -> None:
+    """What it brings after the run was closed is in nobody's record, and so not in the run either."""
+    found = equipment.search()
+
+    class Slow:
+        name = found.name
+        state = found.state
+
+        def search(self, query: SearchQuery) -> Found:
+            run.end("done")
+            return found.search(query)
+
+    with open_run(real_home, replace(equipment, search=Slow), QUESTION) as run:
+        assert run.call("browser.search", {"query": "nordic heat pump"}).outcome.code == "immutable"
+    assert damage(run) == []
 
 
 def test_a_run_gives_its_tools_its_seed_limits_and_threshold(real_home: Home, equipment: Equipment) -> None:

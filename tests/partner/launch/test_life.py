@@ -17,7 +17,7 @@ import pytest
 
 from fakes.prefect_server import is_alive, wait_until
 from partner.errors import ServerFailed
-from partner.launch import PrefectServer, ServerState, client_settings, find_server, server_state, stop_server
+from partner.launch import PrefectServer, ServerState, client_settings, find_server, kept_up, server_state, stop_server
 
 FIND = """
 import sys
@@ -105,6 +105,25 @@ def test_it_ends_when_idle_and_not_during_a_flow(home: Path) -> None:
     wait_until(lambda: not is_alive(int(pid)), "the server is gone when nobody uses it")
 
 
+def test_it_does_not_end_while_a_run_is_made_ready(home: Path) -> None:
+    """Importing Prefect may take longer than the server waits; whoever keeps it up uses it."""
+    server = find_server(home, 3, environ={})
+    with kept_up(server, home, 3):
+        pid = state_of(home).pid
+        wait_until(lambda: (state := server_state(home)) is None or state.up_s > 7, "it should have ended twice")
+        assert state_of(home).pid == pid
+
+
+def test_a_home_that_is_removed_during_a_run_stays_removed(home: Path) -> None:
+    """No server is started in its place, and no folder made."""
+    server = find_server(home, 60, environ={})
+    with kept_up(server, home, 60):
+        pid = state_of(home).pid
+        shutil.rmtree(home)
+        wait_until(lambda: not is_alive(pid), "the server is gone with its home", 12)
+    assert not home.exists()
+
+
 @pytest.mark.parametrize("replaced", [False, True])
 def test_it_ends_when_its_home_is_gone(home: Path, replaced: bool) -> None:
     """Removing the home, or putting another in its place, ends the server within seconds."""
@@ -165,6 +184,29 @@ def test_a_named_server_that_does_not_answer_is_an_error(tmp_path: Path, url: st
     with pytest.raises(ServerFailed, match=r"PREFECT_API_URL=.*\n  → start it, correct PREFECT_API_URL, or unset it"):
         find_server(tmp_path, 60, environ={"PREFECT_API_URL": url})
     assert monotonic() - began_s < 5
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>", "is not Prefect's API"),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", r"does not answer as Prefect does \(HTTP 404\)"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "no Prefect server answers"),
+    ],
+)
+def test_what_is_named_and_is_no_prefect_server_is_an_error(tmp_path: Path, answer: bytes, said: str) -> None:
+    """As when the URL is that of the pages and not of the API: said at once, and not by Prefect's client later."""
+
+    class Other(StreamRequestHandler):
+        def handle(self) -> None:
+            self.rfile.readline()
+            self.wfile.write(answer)
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Other) as other:
+        Thread(target=other.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        with pytest.raises(ServerFailed, match=said):
+            find_server(tmp_path, 60, environ={"PREFECT_API_URL": f"http://127.0.0.1:{other.server_address[1]}"})
+        other.shutdown()
 
 
 def test_a_named_server_that_hangs_is_an_error(tmp_path: Path) -> None:
