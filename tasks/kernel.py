@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
-from run_record import Artifact
+from run_record import StepDone
 from sandbox import Cell
 from tasks.errors import StepFailed
 from tasks.read_set import Files, empty_folders
@@ -42,6 +42,8 @@ class Kernel:
         """The empty folders that each cell found."""
         self.again: tuple[str, ...] = ()
         """The cells that were run again for the last one."""
+        self.unlike: list[str] = []
+        """Those of them that made other files than they had made."""
 
     def saw_before(self, name: str, files: Files) -> None:
         """What lies there before a cell: it finds the same when it has to be run again."""
@@ -49,7 +51,7 @@ class Kernel:
 
     def run(self, name: str, execute: Callable[[], Outcome]) -> Outcome:
         """Run a cell; a session that is lost before the cell begins is made anew."""
-        self.again = ()
+        self.again, self.unlike = (), []
         try:
             self._prepare(name)
             outcome = execute()
@@ -106,14 +108,17 @@ class Kernel:
 
     def _replay_cell(self, name: str) -> None:
         self._run.session.cell_seed = self._seed(name)
-        self._run.record.bring_to(self._files_before(name), self._found[name])
+        record, done = self._run.record, self._last_done(name)
+        record.bring_to(record.files(done.step - 1 if done else None), self._found[name])
         self._replay(f"'{name}'", self._cells[name])
         self._live.append(name)
+        made, now = done.artifacts if done else (), record.present()
+        if any(now.get(artifact.path) != artifact for artifact in made):
+            self.unlike.append(name)
 
-    def _files_before(self, cell: str) -> dict[str, Artifact]:
+    def _last_done(self, cell: str) -> StepDone | None:
         steps = [step.done for step in self._run.record.state.steps.values()]
-        number = next((done.step for done in reversed(steps) if done.name == cell and done.ok), len(steps) + 1)
-        return self._run.record.files(number - 1)
+        return next((done for done in reversed(steps) if done.name == cell and done.ok), None)
 
     def _replay(self, what: str, cell: Cell) -> None:
         result = self._run.session.run(cell, Report(), None)

@@ -37,7 +37,7 @@ class StepCache:
         self.results = folder / "results"
         self.locks = folder / "locks"
         self._manifests = Manifests(folder / "manifests")
-        self._note = note
+        self.note = note
         self._is_refreshing = is_refreshing
 
     def key(self, step: Step, basis: Sha256, files: Files) -> Sha256:
@@ -73,7 +73,7 @@ class StepCache:
 
     def drop(self, step: Step, key: Sha256, error: KeptIsDamaged) -> None:
         """Forget what is not as it was kept, and say so in the record."""
-        self._note(f"{error.problem}; '{step.name}' is run again")
+        self.note(f"{error.problem}; '{step.name}' is run again")
         self.forget(step, key)
 
     def _check(self, key: Sha256, basis: Sha256, files: Files) -> None:

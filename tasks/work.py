@@ -138,9 +138,18 @@ class Work:
         """
         again = self._kernel.again
         for name in again:
-            self.cache.forget(self._steps[name], self._keys[name])
+            self.forget(self._steps[name])
         them = f"{names(again)} {'was' if len(again) == 1 else 'were'}"
         return f"{them} run again for its variables before it; the next run does that anew" if again else ""
+
+    def _doubt_what_came_out_unlike(self) -> None:
+        """The variables that were made again may not go with the files from before: the next run makes both anew."""
+        for name in self._kernel.unlike:
+            self.forget(self._steps[name])
+            self.cache.note(
+                f"'{name}' was run again for its variables, and made other files than before: what it does depends on "
+                "more than its inputs (the time, say). The next run does it anew"
+            )
 
     def _record_what_has_ended(self) -> None:
         """In the announced order: a step that ended early waits for those before it."""
@@ -157,6 +166,7 @@ class Work:
         """Kept for nobody: what the Evaluator does not pass, what a cell made of who knows what, and what a later try
         made of what an earlier one left."""
         recorded = self._record_and_judge(tried.outcome, tried.ask)
+        self._doubt_what_came_out_unlike()
         if (kept := tried.kept) is not None:
             self._has_made(step, kept)
             if kept.reads is not None and kept.reads.holds(self._found.get(step.name, {})) and _has_passed(recorded):

@@ -212,3 +212,18 @@ def test_of_two_runs_that_refresh_at_once_none_takes_anything_over(kitchen: Kitc
     with beside(lambda: kitchen.run("slow", refresh=True)) as found:
         ran = kitchen.run("slow", refresh=True)
     assert [each.cached() for each in (ran, *found)] == [{"a": False}] * 2
+
+
+def test_a_replay_that_makes_other_files_is_noted_and_done_anew_next_time(kitchen: Kitchen) -> None:
+    """What the variables say and what the files say is from one hand again in the next run."""
+    cells = {"a": 'import uuid\nx = str(uuid.uuid4())\nopen("a.txt", "w").write(x)', "b": 'open("b.txt", "w").write(x)'}
+    kitchen.write("chance", cells)
+    first = kitchen.run("chance")
+    assert first.file("a.txt") == first.file("b.txt")
+    kitchen.write("chance", {**cells, "b": f"{cells['b']}\nprint()"})
+    second = kitchen.run("chance")
+    assert second.cached() == {"a": True, "b": False}
+    assert any("'a' was run again for its variables, and made other files" in note for note in second.notes)
+    third = kitchen.run("chance")
+    assert third.cached() == {"a": False, "b": False}
+    assert third.file("a.txt") == third.file("b.txt")
