@@ -38,6 +38,8 @@ from recipes.run_reads import RunReads
         ("(y := z) + y", {"z", "y"}),
         ("import a.b as c\nc", set()),
         ("def f():\n    global g\n    g = 1\ng", {"g"}),
+        ("def f(c):\n    def g():\n        global x\n        x = 1\n    c and g()\n    return x\nf(0)", {"x"}),
+        ("def f(c):\n    def g():\n        global x\n        import x\n    c and g()\n    return x.y\nf(0)", {"x"}),
         ("match v:\n    case [a, *b]:\n        print(a, b)", {"v"}),
         ("x: int", {"int"}),
         ("async def f(): await q\nawait f()", {"q"}),
