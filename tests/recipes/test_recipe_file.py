@@ -93,6 +93,17 @@ def test_searches_are_rendered(tmp_path: Path) -> None:
     ]
 
 
+def test_a_query_has_words_and_not_too_many(tmp_path: Path) -> None:
+    """One that comes to nothing for these values is refused, and so is one that is a book; no range is no range."""
+    toml = '[[searches]]\nname = "m"\nquery = "{{ objective }}"\ndate_range = "{{ as_of if objective == \'all\' }}"\n'
+    recipe = read_recipe(write_recipe(tmp_path / "mine", toml))
+    for objective, characters in ((" ", 0), ("q" * 2001, 2001)):
+        with pytest.raises(RecipeInvalid, match=rf"searches\.m\.query: its text has {characters} characters"):
+            queries(recipe, {}, objective, "2026-01-31")
+    (query,) = queries(recipe, {}, "q" * 2000, "2026-01-31")
+    assert (len(query.query), query.date_range) == (2000, None)
+
+
 @pytest.mark.parametrize("query", ["{{ markt }}", "{{ x", "{{ ''.__class__.__mro__ }}", "{{ 1/0 }}"])
 def test_a_template_that_fails_is_its_authors(tmp_path: Path, query: str) -> None:
     """The search is named; nothing gets out of Jinja's sandbox."""
