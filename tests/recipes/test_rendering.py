@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from jinja2 import UndefinedError
+from jinja2 import TemplateAssertionError, UndefinedError
 
 from fakes.recipes import write_recipe
 from recipes.errors import RecipeInvalid
@@ -93,7 +93,9 @@ def test_what_would_be_too_much_is_refused_before_it_is_made(template: str, says
         render(template, {})
 
 
-def test_a_template_makes_up_no_text() -> None:
-    """Jinja's own filler is another each time: no query would be the same twice."""
+def test_a_template_leaves_nothing_to_chance() -> None:
+    """A query is the same each time it is rendered: once to check it, and once to make it."""
     with pytest.raises(UndefinedError, match="lipsum"):
         render("{{ lipsum(n=1) }}", {})
+    with pytest.raises(TemplateAssertionError, match="random"):
+        render("{{ ['a', 'b']|random }}", {})
