@@ -5,7 +5,7 @@ from prefect import flow, task
 
 from partner.launch import PrefectServer
 from sandbox import HostIsGone
-from tasks.call import call_all
+from tasks.call import call, call_all
 from tasks.errors import NotRecorded, StepFailed
 from tasks.step import Step
 from tasks.work import Work, at_work, work_of
@@ -101,6 +101,28 @@ def test_of_steps_at_once_the_one_that_fails_outside_of_our_code_is_raised(
     work.run.end("failed")
     steps = [(step.done.name, step.done.ok) for step in work.run.record.state.steps.values()]
     assert steps == [("good", True), ("bad", False), ("bad", False)], "it is tried once more"
+
+
+def test_a_step_that_fails_outside_of_our_code_holds_up_none_after_it(
+    work: Work,
+    prefect_server: PrefectServer,
+) -> None:
+    """What is called next, such as saving the notebook, is recorded."""
+
+    @task
+    def does(run_id: str, step: Step, key: None) -> None:
+        if step.name == "bad":
+            raise RuntimeError("no room")
+        work.attempt(step, key)
+
+    @flow
+    def two() -> None:
+        with pytest.raises(RuntimeError, match="no room"):
+            call(work, does, write("bad"))
+        call(work, does, write("good", "b.txt"))
+
+    two()
+    assert [step.done.name for step in work.run.record.state.steps.values()] == ["good"]
 
 
 def test_a_task_outside_a_run_is_an_error(work: Work) -> None:
