@@ -5,8 +5,9 @@ from prefect import flow, task
 
 from partner.launch import PrefectServer
 from sandbox import HostIsGone
-from tasks.call import call, call_all
+from tasks.call import Patience, call, call_all
 from tasks.errors import NotRecorded, StepFailed
+from tasks.hooks import is_worth_retrying
 from tasks.step import Step
 from tasks.work import Work, at_work, work_of
 from three_tools.evaluator import Evaluator
@@ -101,6 +102,35 @@ def test_of_steps_at_once_the_one_that_fails_outside_of_our_code_is_raised(
     work.run.end("failed")
     steps = [(step.done.name, step.done.ok) for step in work.run.record.state.steps.values()]
     assert steps == [("good", True), ("bad", False), ("bad", False)], "it is tried once more"
+
+
+@pytest.mark.parametrize(
+    ("error", "retries", "tries"),
+    [
+        (StepFailed("it did not"), 0, 1),
+        (StepFailed("it did not"), 2, 3),
+        (StepFailed("it may not", is_final=True), 2, 1),
+        (HostIsGone("it died", "try again"), 0, 2),
+    ],
+)
+def test_a_step_is_tried_as_often_as_may_help(
+    work: Work, prefect_server: PrefectServer, error: Exception, retries: int, tries: int
+) -> None:
+    """As often as the recipe says; not when the answer would be the same; once more when the sandbox has died."""
+    tried: list[str] = []
+
+    @task(retry_condition_fn=is_worth_retrying)
+    def fails(run_id: str, step: Step, key: None) -> None:
+        tried.append(step.name)
+        raise error
+
+    @flow
+    def one() -> None:
+        call_all(work, fails, [write("bad")], Patience(retries))
+
+    with pytest.raises(type(error)):
+        one()
+    assert len(tried) == tries
 
 
 def test_a_step_that_fails_outside_of_our_code_holds_up_none_after_it(
