@@ -51,7 +51,6 @@ def parse(text: str, where: str = "notebook.py") -> tuple[NotebookCell, ...]:
 
 
 def _cells(text: str, where: str) -> Iterator[NotebookCell]:
-    text = text.replace("\r\n", "\n").removeprefix("\ufeff")
     header = _FRONT_MATTER.match(text)
     lines = text.split("\n")
     begin = header.group().count("\n") if header else 0

@@ -33,7 +33,10 @@ def render(template: str, known: Mapping[str, JsonValue]) -> str:
 
 
 class _Bounded(ImmutableSandboxedEnvironment):
-    """Jinja's sandbox forbids what reaches out; this one bounds sizes and steps too. One for each rendering."""
+    """Jinja's sandbox forbids what reaches out; this one bounds sizes and steps too, and leaves nothing to chance.
+
+    One for each rendering.
+    """
 
     intercepted_binops = frozenset({"*", "**", "%", "+"})
 
@@ -41,6 +44,7 @@ class _Bounded(ImmutableSandboxedEnvironment):
         super().__init__(undefined=StrictUndefined, autoescape=False, finalize=_checked)
         self._left = _STEPS
         del self.globals["lipsum"]
+        del self.filters["random"]
         self.filters = {name: _bounded(each) for name, each in self.filters.items()} | {"counted": self._counted}
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # Any: as in Jinja

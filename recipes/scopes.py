@@ -176,12 +176,9 @@ class Scope(ast.NodeVisitor):
         self.loads |= inner.loads - own
         self.spoken |= inner.spoken - own
         self.may_name_anything |= inner.may_name_anything
-        self.stores |= inner.stores & inner.outer
         self.imports_everything |= inner.imports_everything
         self.module_loads |= inner.module_loads | (inner.loads & inner._module_names)
         self.module_stores |= inner.module_stores | ((inner.stores | set(inner.imports)) & inner._module_names)
-        for name in set(inner.imports) & inner.outer:
-            self.stores.add(name)
 
 
 def _is_mangled(name: str) -> bool:

@@ -8,12 +8,11 @@ import typer
 app = typer.Typer(name="partner", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 files = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, read, write and delete a run's files.")
 app.add_typer(files, name="files")
-_TYPER_INTERRUPTED = 130  # what typer makes of a KeyboardInterrupt
 sandbox = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Try cells by hand; see what walls them in.")
 app.add_typer(sandbox, name="sandbox")
-
 recipe = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make a recipe of your own, and check it.")
 app.add_typer(recipe, name="recipe")
+_TYPER_INTERRUPTED = 130  # what typer makes of a KeyboardInterrupt
 
 
 def _complete_run(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -39,7 +38,9 @@ Run = Annotated[
     typer.Argument(help="A run's id, the beginning of one, or 'latest'.", autocompletion=_complete_run, metavar="RUN"),
 ]
 FilePath = Annotated[str, typer.Argument(help="A file, relative to the run's tmp/.")]
-RecipeName = Annotated[str, typer.Argument(help="A recipe's name, or its folder.", metavar="RECIPE")]
+RecipeName = Annotated[
+    str, typer.Argument(help="A recipe's name, or its folder.", autocompletion=_complete_recipe, metavar="RECIPE")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
 
 
@@ -167,9 +168,7 @@ def exec_(
 @app.command("run")
 def run_(
     ctx: typer.Context,
-    recipe: Annotated[
-        str, typer.Argument(help="A recipe's name, or its folder.", metavar="RECIPE", autocompletion=_complete_recipe)
-    ],
+    recipe: RecipeName,
     objective: Annotated[str, typer.Option(help="The question; without it, the recipe's own.", metavar="TEXT")] = "",
     param: Annotated[list[str] | None, typer.Option(help="A parameter; may be given again.", metavar="K=V")] = None,
     file: Annotated[list[str] | None, typer.Option(help="An input; may be given again.", metavar="NAME=PATH")] = None,

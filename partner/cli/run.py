@@ -6,12 +6,13 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from flows.errors import FlowError
 from flows.request import Request, make_request
+from flows.workshop import Workshop, open_for_work
 from partner.cli.desk import Desk, Flags, desk, plain
 from partner.cli.failure import FAILED, exit_code
 from partner.cli.run_end import Ended, show_end, state_of
@@ -22,6 +23,7 @@ from partner.launch import PrefectServer, client_settings, find_server, kept_up
 from partner.launch.folder import ServerFolder
 from partner.launch.workshop import make_workshop
 from recipes.errors import RecipeError
+from recipes.recipe import Recipe
 from run_record import RunId, RunRecordError
 from run_record.plain_text import printable
 from sandbox import SandboxError
@@ -125,7 +127,7 @@ def _arguments(wish: Wish) -> list[str]:
     return [*given, "--", wish.recipe]
 
 
-def _request(recipe: Any, wish: Wish) -> Request:  # Any: a Recipe
+def _request(recipe: Recipe, wish: Wish) -> Request:
     if wish.backend == "docker":
         raise UsageError("there is no Docker backend in this version", "leave --backend out, or say --backend jail")
     return make_request(
@@ -154,7 +156,7 @@ def _pairs(given: Sequence[str], option: str, example: str) -> dict[str, str]:
     return pairs
 
 
-def _ready(here: Desk, backend: Callable[[], Any], *, quiet: bool) -> PrefectServer:  # Any: a Backend
+def _ready(here: Desk, backend: Callable[[], Any], *, quiet: bool) -> PrefectServer:  # Any: start() is no Backend's
     """A sandbox that is safe and a server that answers, both before anything is done; started side by side."""
     problems: list[BaseException] = []
 
@@ -186,11 +188,7 @@ def _run(request: Request, server: PrefectServer, here: Desk, call: Callable[[An
         call(recipe_flow(request.recipe))
 
 
-def _flow(flow: Callable[..., object], request: Request, shop: Any) -> None:  # Any: a Workshop
-    from datetime import date
-
-    from flows.workshop import open_for_work
-
+def _flow(flow: Callable[..., object], request: Request, shop: Workshop) -> None:
     by_file = {each.file: name for name, each in request.recipe.inputs.items()}
     with open_for_work(shop):
         flow(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from flows.watch import SILENCE, Watch
 from flows.workshop import Workshop
-from partner.equipment import equipment
+from partner.equipment import equipment, search_provider
 from partner.settings import Settings, load_settings
 from recipes.catalog import Catalog
 from run_record import Home
@@ -52,6 +52,4 @@ def _once(make: Callable[[], Backend]) -> Callable[[], Backend]:
 
 
 def _folder(settings: Settings, documents: Path) -> SearchProvider:
-    from partner.equipment import search_provider
-
     return search_provider(settings.model_copy(update={"search": "folder", "documents": documents}))

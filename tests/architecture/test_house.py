@@ -39,6 +39,14 @@ def test_what_is_built_is_packaged_linted_and_typed() -> None:
     assert set(PYPROJECT["tool"]["basedpyright"]["include"]) == built_rooms()
 
 
+def test_the_kit_is_forbidden_every_other_module_of_its_room() -> None:
+    """It is published alone: a module that comes to recipes/ comes to the kit's contract too."""
+    linter = configparser.ConfigParser()
+    linter.read(ROOT / ".importlinter")
+    others = {f"recipes.{path.stem}" for path in (ROOT / "recipes").glob("*.py")} - {"recipes.__init__"}
+    assert others <= set(linter["importlinter:contract:kit"]["forbidden_modules"].split())
+
+
 def test_no_dependency_brings_a_package_of_our_names() -> None:
     """`flows` and `tasks` exist on the package index: nobody but us may install one of our names."""
     installed = packages_distributions()

@@ -5,9 +5,11 @@ from pathlib import Path
 
 from fakes.kitchen import Kitchen, Observer
 from flows.release import sweep
-from run_record import Sha256
+from run_record import Question, RunId, Sha256
 from tasks.manifest import Entry, Manifests
 from tasks.read_set import ReadSet
+from three_tools.policy import PERSON, Context
+from three_tools.run import join_run
 
 INPUT = '[inputs.data]\nfile = "data.csv"\n'
 
@@ -75,6 +77,36 @@ def test_a_folder_that_was_there_counts_though_it_is_empty(kitchen: Kitchen) -> 
     again = kitchen.run("asks", files=csv(kitchen, "n\n1\n"))
     assert again.cached() == {"maybe": True, "asks": True}
     assert again.file("out.txt") == b"True"
+
+
+def test_a_cell_that_takes_an_empty_folder_away_is_kept_for_nobody(kitchen: Kitchen) -> None:
+    """Taken over, it would leave the folder there for those after it."""
+    cells = {
+        "make": 'import os\nos.mkdir("charts")',
+        "drop": 'import os\nos.rmdir("charts")',
+        "asks": 'import os\nopen("out.txt", "w").write(str(os.path.isdir("charts")))',
+    }
+    kitchen.write("drops", cells)
+    kitchen.run("drops")
+    again = kitchen.run("drops")
+    assert again.cached() == {"make": True, "drop": False, "asks": True}
+    assert again.file("out.txt") == b"False"
+
+
+def test_what_others_take_away_beside_a_cell_is_not_its_doing(kitchen: Kitchen) -> None:
+    """Where the cell is taken over, the file stays."""
+    kitchen.write("beside", {"make": 'open("a.txt", "w").write("a")', "cell": 'open("b.txt", "w").write("b")'})
+    watch = Observer()
+
+    def on_began(name: str) -> None:
+        if name == "cell":
+            (kitchen.home.folder(RunId(watch.run_id)) / "tmp" / "a.txt").unlink()
+
+    watch.on_began = on_began
+    assert "a.txt" not in kitchen.run("beside", watch).state.files
+    again = kitchen.run("beside")
+    assert again.cached() == {"make": True, "cell": True}
+    assert again.file("a.txt") == b"a"
 
 
 MAYBE = 'import os\nif "1" in open("data.csv").read():\n    {0}'
@@ -270,3 +302,15 @@ def test_a_sweep_beside_a_run_leaves_it_alone(kitchen: Kitchen) -> None:
 
     assert kitchen.run("swept", Observer(on_began=on_began)).error is None
     assert kitchen.run("swept").cached() == {"slow": True}
+
+
+def test_a_sweep_leaves_the_session_of_a_run_by_hand_alone(kitchen: Kitchen) -> None:
+    """Nobody runs it between two calls, and its variables are for the next."""
+    shop = kitchen.workshop(Observer())
+    run_id = kitchen.home.create_run(Question(objective="Where?", by="anna")).state.opened.run_id
+    with join_run(kitchen.home, shop.equip(None), run_id, Context(PERSON), as_runner="anna") as run:
+        run.call("sandbox.exec", {"code": "x = 1"})
+    sweep(shop)
+    with join_run(kitchen.home, shop.equip(None), run_id, Context(PERSON), as_runner="anna") as run:
+        assert run.call("sandbox.exec", {"code": "x"}).outcome.ok
+        run.end("done")

@@ -193,6 +193,17 @@ def test_waiting_for_another_run_takes_nothing_of_a_cells_time(
     assert (ran.error, ran.attempts("a")) == (None, [(True, "", "PASS")])
 
 
+def test_running_cells_again_takes_nothing_of_a_cells_time(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cell that has a second for itself may need one that takes longer."""
+    monkeypatch.setattr(flows.frame, "_GRACE_S", 1.0)
+    cells = {**CELLS, "a": CELLS["a"].format(3)}
+    kitchen.write("slow", cells, "[cells.c]\ntimeout_s = 1\n")
+    kitchen.run("slow")
+    kitchen.write("slow", {**cells, "c": f"{CELLS['c']}\nprint()"}, "[cells.c]\ntimeout_s = 1\n")
+    ran = kitchen.run("slow")
+    assert (ran.error, ran.cached()) == (None, {"a": True, "b": True, "c": False})
+
+
 def test_a_run_that_waits_for_another_can_be_cancelled(kitchen: Kitchen) -> None:
     """It does not wait for the other's end."""
     kitchen.write("waits", {"a": 'import time\nopen("begun.txt", "w").write("begun")\ntime.sleep(60)'})

@@ -10,7 +10,7 @@ from recipes.recipe_file import read_recipe
 from run_record import Sha256
 from tasks.step import normalised
 
-NOTEBOOK = "# %% load\nimport csv\nrows = [1]\n\n# %% use\ntotal = sum(rows)\n\n# %% apart\nimport csv\nx = 1\n"
+NOTEBOOK = "# %% load\nimport csv\nrows = [1]\n\n# %% use\ntotal = sum(rows)\n\n# %% apart\nimport csv\nx = 1\n\n# %% all\nfrom recipes.kit import run\nnames = list(run.parameters)\n"
 SEARCH = '[[searches]]\nname = "heat"\nquery = "heat pumps {{ as_of[:4] }}"\nfreshness_h = 2\n'
 ENVIRONMENT = "e" * 64
 
@@ -59,6 +59,14 @@ def test_a_cell_depends_on_the_seed_and_not_on_a_clock_it_does_not_read(tmp_path
     request = request_of(tmp_path)
     assert cell_basis(request, "apart") == cell_basis(replace(request, as_of="2027-01-01"), "apart")
     assert cell_basis(request, "apart") != cell_basis(replace(request, seed=1), "apart")
+
+
+def test_a_cell_that_reads_all_parameters_depends_on_each(tmp_path: Path) -> None:
+    """Also on one that its code does not name."""
+    request = request_of(tmp_path)
+    other = replace(request, parameters={"top_n": 3})
+    assert cell_basis(request, "all") != cell_basis(other, "all")
+    assert cell_basis(request, "apart") == cell_basis(other, "apart")
 
 
 def test_code_is_normalised_without_changing_what_it_means() -> None:

@@ -179,6 +179,15 @@ def test_tab_completes_runs_of_the_home_that_is_meant(run: str, tmp_path: Path) 
     assert (done.stdout.strip(), done.stderr) == ("", "")
 
 
+@pytest.mark.parametrize("words", ["partner run quick", "partner recipe check quick"])
+def test_tab_completes_recipes(words: str) -> None:
+    """Wherever a command takes one."""
+    variables = {"_PARTNER_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    command = [str(Path(sys.executable).parent / "partner")]
+    done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["quick-look"]
+
+
 def test_json_is_one_object_and_nothing_else(run: str) -> None:
     """With --json, stdout parses as one object for every command."""
     for command in (

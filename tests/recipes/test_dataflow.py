@@ -24,6 +24,8 @@ from recipes.run_reads import RunReads
         ("x += 1", {"x"}),
         ("[x for x in y]", {"y"}),
         ("[z for x in y for z in x if w]", {"y", "w"}),
+        ("[z for x in y for z in v]", {"y", "v"}),
+        ("[t := t + v for v in r]", {"t", "r"}),
         ("lambda a, b=c: a + d", {"c", "d"}),
         ("def f(a): return a + b + g\n", {"b", "g"}),
         ("def f(): return f()\nf()", set()),
@@ -35,9 +37,14 @@ from recipes.run_reads import RunReads
         ("with open(p) as h:\n    x = h\nx", {"p"}),
         ("with c() as h:\n    x = h\nx", {"c", "x"}),
         ("del x", {"x"}),
+        ("x = 1\ntry:\n    del x\nexcept E:\n    print(x)", {"E", "x"}),
+        ("x = 1\nmatch v:\n    case 1:\n        del x\nx", {"v", "x"}),
+        ("def f(a=f): return a", {"f"}),
         ("(y := z) + y", {"z", "y"}),
         ("import a.b as c\nc", set()),
         ("def f():\n    global g\n    g = 1\ng", {"g"}),
+        ("def f(c):\n    def g():\n        global x\n        x = 1\n    c and g()\n    return x\nf(0)", {"x"}),
+        ("def f(c):\n    def g():\n        global x\n        import x\n    c and g()\n    return x.y\nf(0)", {"x"}),
         ("match v:\n    case [a, *b]:\n        print(a, b)", {"v"}),
         ("x: int", {"int"}),
         ("async def f(): await q\nawait f()", {"q"}),
@@ -62,6 +69,13 @@ def test_imports_tie_nobody_together() -> None:
     assert flow.replay("two", {"one"}) == ("imports",)
 
 
+def test_a_name_that_two_imports_bind_differently_is_a_variable() -> None:
+    """Whoever binds it last decides what it means, so both are run again, in their order."""
+    flow = Dataflow(cells(one="import pandas as x", two="import polars as x", use="x.DataFrame()"))
+    assert flow.needs("use") == ("one", "two")
+    assert flow.replay("use", {"two"}) == ("one", "two")
+
+
 @pytest.mark.parametrize(
     "code",
     [
@@ -83,7 +97,8 @@ def test_plain_calls_change_no_module(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "code", ["from os import *", "exec('x = 1')", "globals()['x'] = 1", "%run other.py", "!ls", "_"]
+    "code",
+    ["from os import *", "exec('x = 1')", "globals()['x'] = 1", "%run other.py", "!ls", "%%bash\necho so it is", "_"],
 )
 def test_what_can_touch_any_name_is_tied_to_all(code: str) -> None:
     """Star imports, exec, globals, magics and IPython's own results."""
@@ -125,6 +140,13 @@ def test_undefined_names_are_found() -> None:
     flow = Dataflow(cells(one="print(later, nowhere, len)", two="later = 1"))
     assert flow.undefined("one") == ("later", "nowhere")
     assert flow.defined_later("one", "later") == "two"
+
+
+def test_behind_what_can_bind_any_name_none_is_undefined() -> None:
+    """A star import may have brought it; what stands before it is still looked at."""
+    flow = Dataflow(cells(first="nowhere", star="from os import *", last="getcwd()"))
+    assert flow.undefined("last") == ()
+    assert flow.undefined("first") == ("nowhere",)
 
 
 def test_a_syntax_error_has_a_place() -> None:

@@ -52,6 +52,16 @@ def test_what_a_recipe_cannot_work_on_is_said(tmp_path: Path, content: str | byt
         check_input(WANTED, written(tmp_path, content))
 
 
+def test_long_tables_and_long_texts_are_understood(tmp_path: Path) -> None:
+    """Rows are counted as far as is asked for, though only the first thousand are looked at; a field may hold a page."""
+    wanted = WANTED.model_copy(update={"min_rows": 1500})
+    check_input(wanted, written(tmp_path, "date,amount\n" + "2025-01-31,1\n" * 1500))
+    with pytest.raises(BadInput, match="has 1499 rows; 1500 or more"):
+        check_input(wanted, written(tmp_path, "date,amount\n" + "2025-01-31,1\n" * 1499))
+    page = "x" * 200_000
+    check_input(WANTED, written(tmp_path, f"date,amount,text\n2025-01-31,1,{page}\n2025-01-31,1,\n"))
+
+
 def test_a_missing_file_gets_the_close_one(tmp_path: Path) -> None:
     """A folder and a file that is not there are told apart."""
     written(tmp_path, GOOD)

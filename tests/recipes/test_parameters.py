@@ -55,6 +55,20 @@ def test_words_and_values_mean_the_same(recipe: Recipe) -> None:
     assert resolve(recipe, words) == resolve(recipe, typed) == typed
 
 
+def test_a_comma_too_many_is_no_item(recipe: Recipe) -> None:
+    """Between two, at the end, or in the typed list of a form."""
+    for given in ("A,, B,", ["A", " ", "B"]):
+        assert resolve(recipe, {"market": "tea", "rivals": given})["rivals"] == ["A", "B"]
+
+
+def test_a_parameter_may_be_called_what_models_have_themselves(tmp_path: Path) -> None:
+    """The form and the flow know it by its name, whatever its field is called."""
+    names = ("copy", "schema", "model_fields")
+    toml = "".join(f'[parameters.{name}]\ntype = "integer"\ndefault = 1\n' for name in names)
+    model = parameter_model(read_recipe(write_recipe(tmp_path / "mine", toml)))
+    assert model.model_validate({"copy": 2}).model_dump() == {"copy": 2, "schema": 1, "model_fields": 1}
+
+
 def test_defaults_fill_what_is_not_given(recipe: Recipe) -> None:
     """A date of TOML is the text that cells see."""
     assert resolve(recipe, {"market": "tea"})["since"] == "2026-01-31"

@@ -24,6 +24,35 @@ def test_a_recipe_is_read_whole(tmp_path: Path) -> None:
     assert recipe.notebook[0].source == "Prose"
 
 
+def test_a_cells_own_settings_stand_also_where_they_are_nought(tmp_path: Path) -> None:
+    """None at all is another thing than none said."""
+    recipes_own = "timeout_s = 9\nretries = 3\nretry_delay_s = 5\n"
+    toml = f"{recipes_own}[cells.only]\ntimeout_s = 4\nretries = 0\nretry_delay_s = 0\n"
+    (cell,) = read_recipe(write_recipe(tmp_path / "mine", toml)).cells
+    assert (cell.timeout_s, cell.retries, cell.retry_delay_s) == (4, 0, 0)
+
+
+def test_files_of_other_systems_are_read_as_ours(tmp_path: Path) -> None:
+    """A mark at the beginning and other line endings are no part of a recipe."""
+    folder = write_recipe(tmp_path / "mine", notebook="# %% only\n\nx = 1\ny = 2\n")
+    plain = read_recipe(folder)
+    for name in ("recipe.toml", "notebook.py"):
+        path = folder / name
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert read_recipe(folder) == plain
+
+
+def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+    """A folder, or a pipe that nobody writes to, in the place of a recipe's file."""
+    for name in ("notebook.py", "recipe.toml"):
+        folder = write_recipe(tmp_path / "mine")
+        (folder / name).unlink()
+        (folder / name).mkdir()
+        with pytest.raises(RecipeInvalid, match=f"{name} is no plain file"):
+            read_recipe(folder)
+        (folder / name).rmdir()
+
+
 @pytest.mark.parametrize(
     ("toml", "says"),
     [
@@ -36,6 +65,7 @@ def test_a_recipe_is_read_whole(tmp_path: Path) -> None:
         ('[inputs.a]\nfile = "x"\n[inputs.b]\nfile = "x"\n', "two inputs.*'x'"),
         ('[inputs.a]\nfile = "x"\ncolums = {}\n', "colums.*did you mean columns"),
         ('[[searches]]\nname = "s"\nquery = "q"\nfor_each = "lots"\n', "no list parameter 'lots'"),
+        ('[[searches]]\nname = "s"\nquery = "q"\n' * 2, "two searches.*'s'"),
         ("x = [\n", "is not TOML"),
     ],
 )
@@ -91,6 +121,17 @@ def test_searches_are_rendered(tmp_path: Path) -> None:
         ("r-1", "A price", None),
         ("r-2", "B price", None),
     ]
+
+
+def test_a_query_has_words_and_not_too_many(tmp_path: Path) -> None:
+    """One that comes to nothing for these values is refused, and so is one that is a book; no range is no range."""
+    toml = '[[searches]]\nname = "m"\nquery = "{{ objective }}"\ndate_range = "{{ as_of if objective == \'all\' }}"\n'
+    recipe = read_recipe(write_recipe(tmp_path / "mine", toml))
+    for objective, characters in ((" ", 0), ("q" * 2001, 2001)):
+        with pytest.raises(RecipeInvalid, match=rf"searches\.m\.query: its text has {characters} characters"):
+            queries(recipe, {}, objective, "2026-01-31")
+    (query,) = queries(recipe, {}, "q" * 2000, "2026-01-31")
+    assert (len(query.query), query.date_range) == (2000, None)
 
 
 @pytest.mark.parametrize("query", ["{{ markt }}", "{{ x", "{{ ''.__class__.__mro__ }}", "{{ 1/0 }}"])

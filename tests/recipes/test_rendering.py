@@ -3,12 +3,13 @@
 from pathlib import Path
 
 import pytest
+from jinja2 import TemplateAssertionError, UndefinedError
 
 from fakes.recipes import write_recipe
 from recipes.errors import RecipeInvalid
 from recipes.recipe import Search
 from recipes.recipe_file import read_recipe
-from recipes.rendering import render
+from recipes.rendering import TooMuch, render
 from recipes.searches import queries
 
 
@@ -72,3 +73,29 @@ def test_a_template_that_would_not_end_well_is_its_authors(tmp_path: Path, templ
     search = Search(name="m", query="x", date_range=template)
     with pytest.raises(RecipeInvalid, match=r"searches\.m\.date_range: ['\w]"):
         queries(recipe.model_copy(update={"searches": (search,)}), {}, "?", "2026-01-31")
+
+
+@pytest.mark.parametrize(
+    ("template", "says"),
+    [
+        ("{{ '{:99999}'.format(1) }}", "too wide"),
+        ("{{ '%99999d' % 1 }}", "too wide"),
+        ("{{ '%99999d'|format(1) }}", "too wide"),
+        ("{{ '%*d' % (9, 1) }}", "too wide"),
+        ("{{ ('ab' * 2000)|replace('ab', 'b' * 4000) }}", "it would make 32,000,000"),
+        ("{% macro m(n) %}{{ m(n - 1) + m(n - 1) if n else '' }}{% endmacro %}{{ m(18) }}", "100,000 steps"),
+        ("{% for i in range(99999) %}{{ range(1)|length }}{% endfor %}", "100,000 steps"),
+    ],
+)
+def test_what_would_be_too_much_is_refused_before_it_is_made(template: str, says: str) -> None:
+    """By what is asked for, not by what the machine has: each of these could still be made."""
+    with pytest.raises(TooMuch, match=says):
+        render(template, {})
+
+
+def test_a_template_leaves_nothing_to_chance() -> None:
+    """A query is the same each time it is rendered: once to check it, and once to make it."""
+    with pytest.raises(UndefinedError, match="lipsum"):
+        render("{{ lipsum(n=1) }}", {})
+    with pytest.raises(TemplateAssertionError, match="random"):
+        render("{{ ['a', 'b']|random }}", {})

@@ -81,8 +81,11 @@ def test_a_lock_that_is_reserved_is_had_at_once(tmp_path: Path) -> None:
         for holder in ("a", "b"):
             assert here.acquire_lock("key", holder)
             here.release_lock("key", holder)
+        assert here.wait_for_lock("key", 0)
+        assert not here.is_locked("key")
         assert not elsewhere.acquire_lock("key", "c", acquire_timeout=0)
         stops = iter((False, True))
         with elsewhere.reserved("key", lambda: next(stops)) as has_waited_there:
             assert has_waited_there
     assert elsewhere.acquire_lock("key", "c", acquire_timeout=0)
+    assert not here.acquire_lock("key", "a", acquire_timeout=0), "it was reserved for as long as that lasted"

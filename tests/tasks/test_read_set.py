@@ -1,5 +1,8 @@
 """When what a cell read holds for another run."""
 
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -100,7 +103,7 @@ def test_it_holds_exactly_where_nothing_it_saw_has_changed(
     assert holds(reads, now) == (is_same and all(names(f, before) == names(f, now) for f in listed))
 
 
-def test_a_manifest_gives_the_newest_that_holds_and_forgets(tmp_path) -> None:
+def test_a_manifest_gives_the_newest_that_holds_and_forgets(tmp_path: Path) -> None:
     """Garbage in its place is no entry, and no error."""
     manifests = Manifests(tmp_path)
     for key, sha256 in ((A, A), (B, B)):
@@ -114,3 +117,23 @@ def test_a_manifest_gives_the_newest_that_holds_and_forgets(tmp_path) -> None:
     assert manifests.find(C, {"a.csv": B}) is None
     manifests.add(C, Entry(key=B, reads=ReadSet(files={}, folders={})))
     assert manifests.find(C, {}) == B
+
+
+def entry(number: int) -> Entry:
+    return Entry(key=Sha256(f"{number:064x}"), reads=ReadSet(files={f"{number}.csv": A}, folders={}))
+
+
+def test_a_manifest_forgets_what_was_seen_longest_ago(tmp_path: Path) -> None:
+    """Each look reads all of it, so it holds forty ways and no more; one that is seen again counts as new."""
+    manifests = Manifests(tmp_path)
+    for number in (*range(40), 0, 0, 40):
+        manifests.add(C, entry(number))
+    found = [manifests.find(C, {f"{number}.csv": A}) is not None for number in range(41)]
+    assert [number for number, is_there in enumerate(found) if not is_there] == [1]
+
+
+def test_who_writes_a_manifest_at_once_loses_nothing(tmp_path: Path) -> None:
+    """Each adds to what the others have written."""
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda number: Manifests(tmp_path).add(C, entry(number)), range(30)))
+    assert all(Manifests(tmp_path).find(C, {f"{number}.csv": A}) for number in range(30))

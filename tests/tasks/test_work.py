@@ -9,7 +9,7 @@ from prefect import flow, task
 from fakes.prefect_server import wait_until
 from partner.launch import PrefectServer
 from sandbox import HostIsGone
-from tasks.call import Patience, call_all
+from tasks.call import Patience, call, call_all
 from tasks.errors import NotRecorded, StepFailed
 from tasks.hooks import is_worth_retrying
 from tasks.step import Step
@@ -131,6 +131,57 @@ def test_who_interrupts_steps_at_once_waits_for_their_end(work: Work, prefect_se
         one()
     codes = [step.done.code for step in work.run.record.state.steps.values()]
     assert codes == ["cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("error", "retries", "tries"),
+    [
+        (StepFailed("it did not"), 0, 1),
+        (StepFailed("it did not"), 2, 3),
+        (StepFailed("it may not", is_final=True), 2, 1),
+        (HostIsGone("it died", "try again"), 0, 2),
+    ],
+)
+def test_a_step_is_tried_as_often_as_may_help(
+    work: Work, prefect_server: PrefectServer, error: Exception, retries: int, tries: int
+) -> None:
+    """As often as the recipe says; not when the answer would be the same; once more when the sandbox has died."""
+    tried: list[str] = []
+
+    @task(retry_condition_fn=is_worth_retrying)
+    def fails(run_id: str, step: Step, key: None) -> None:
+        tried.append(step.name)
+        raise error
+
+    @flow
+    def one() -> None:
+        call_all(work, fails, [(write("bad"), Patience(retries))])
+
+    with pytest.raises(type(error)):
+        one()
+    assert len(tried) == tries
+
+
+def test_a_step_that_fails_outside_of_our_code_holds_up_none_after_it(
+    work: Work,
+    prefect_server: PrefectServer,
+) -> None:
+    """What is called next, such as saving the notebook, is recorded."""
+
+    @task
+    def does(run_id: str, step: Step, key: None) -> None:
+        if step.name == "bad":
+            raise RuntimeError("no room")
+        work.attempt(step, key)
+
+    @flow
+    def two() -> None:
+        with pytest.raises(RuntimeError, match="no room"):
+            call(work, does, write("bad"))
+        call(work, does, write("good", "b.txt"))
+
+    two()
+    assert [step.done.name for step in work.run.record.state.steps.values()] == ["good"]
 
 
 def test_a_task_outside_a_run_is_an_error(work: Work) -> None:
