@@ -9,6 +9,7 @@ from prefect.client.orchestration import get_client
 
 from fakes.kitchen import Kitchen, Observer, as_json
 from flows.errors import BelowThreshold, DeliverableMissing
+from recipes.catalog import Catalog
 from recipes.errors import BadInput, BadParameter, RecipeInvalid
 from tasks.errors import StepFailed
 
@@ -91,6 +92,8 @@ def test_the_form_of_a_recipe_is_typed() -> None:
     assert set(schema.properties) == {"objective", "parameters", "files", "as_of", "seed", "sample", "refresh"}
     assert "'data'" in text
     assert "integer" in text
+    assert [name for name, field in schema.properties.items() if not field.get("description")] == []
+    assert quick_look.description == Catalog().find("quick-look").purpose
 
 
 @pytest.mark.parametrize(
