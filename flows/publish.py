@@ -139,7 +139,8 @@ def artifact_key(recipe: str, of: str) -> str:
 
 
 def _cel(record: RunRecord) -> str:
-    text = (record.folder / "CEL.md").read_text()
+    """CEL.md with each of its fields as a paragraph: Markdown would run them together, and into the lists before."""
+    text = (record.folder / "CEL.md").read_text().replace("\n**", "\n\n**")
     return text if len(text) <= _LONGEST_CEL else f"{text[:_LONGEST_CEL]}\n\n… the rest is in the run's CEL.md\n"
 
 

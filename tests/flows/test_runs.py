@@ -1,6 +1,7 @@
 """A recipe as a flow: its steps in order, each judged; what it delivers; what it is held to."""
 
 import shutil
+from itertools import pairwise
 from typing import Any
 
 import nbformat
@@ -77,6 +78,8 @@ def test_the_flow_run_is_named_after_the_run_and_shows_it(kitchen: Kitchen) -> N
     shown = {artifact["key"]: artifact for artifact in artifacts if artifact["type"] != "progress"}
     assert shown.keys() == {"sums-cel", "sums-scores", "sums-artifacts-report-txt"}
     assert f"**Run:** {ran.run_id}" in shown["sums-cel"]["data"]
+    fields = [line for line in shown["sums-cel"]["data"].splitlines() if not line.startswith("- ")]
+    assert [line for before, line in pairwise(fields) if before and line.startswith("**")] == []
     assert [row["name"] for row in as_json(shown["sums-scores"]["data"])][1] == "load"
     assert {artifact["data"] for artifact in artifacts if artifact["type"] == "progress"} == {100.0}
 
