@@ -71,7 +71,7 @@ class Progress:
         self._told_s = time.monotonic()
         with suppress(*_SERVER_TROUBLE):  # it is not the run
             if self._artifact is None:
-                self._artifact = cast("UUID", create_progress_artifact(percent, key=self._key))
+                self._artifact = cast("UUID", create_progress_artifact(percent, self._key, "Steps that are done"))
             else:
                 update_progress_artifact(self._artifact, progress=percent)
 
@@ -134,12 +134,25 @@ def _shows(run: Run, recipe: Recipe) -> Iterator[Callable[[], object]]:
     """Each artifact, ready to be made."""
     name, record = recipe.name, run.record
     yield partial(
-        create_markdown_artifact, _cel(record), key=artifact_key(name, "cel"), description="The run's journal"
+        create_markdown_artifact,
+        _cel(record),
+        key=artifact_key(name, "cel"),
+        description=f"The Context Engineering Log of the run {run.run_id}",
     )
     scores = list(_scores(record.state))
-    yield partial(create_table_artifact, scores, key=artifact_key(name, "scores"), description="Scores by step")
+    yield partial(
+        create_table_artifact,
+        scores,
+        key=artifact_key(name, "scores"),
+        description=f"Verdict and scores of each step of the run {run.run_id}",
+    )
     if numbers := _numbers(run):
-        yield partial(create_table_artifact, numbers, key=artifact_key(name, "kpis"), description="Key figures")
+        yield partial(
+            create_table_artifact,
+            numbers,
+            key=artifact_key(name, "kpis"),
+            description=f"Key figures of the run {run.run_id}",
+        )
     files = record.state.files
     for path in (path for path in recipe.deliverables if path in files):
         place, artifact = run.workspace.root / path, files[path].artifact
@@ -153,7 +166,8 @@ def artifact_key(recipe: str, of: str) -> str:
 
 
 def _cel(record: RunRecord) -> str:
-    text = (record.folder / "CEL.md").read_text()
+    """CEL.md with each of its fields as a paragraph: Markdown would run them together, and into the lists before."""
+    text = (record.folder / "CEL.md").read_text().replace("\n**", "\n\n**")
     return text if len(text) <= _LONGEST_CEL else f"{text[:_LONGEST_CEL]}\n\n… the rest is in the run's CEL.md\n"
 
 

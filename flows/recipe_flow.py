@@ -20,6 +20,16 @@ from recipes.recipe import Recipe
 from recipes.recipe_name import function_name
 
 _SEARCHES_AT_ONCE = 4
+_FIELDS = """
+    objective: The question that the run is to answer.
+    parameters: What this recipe lets you choose.
+    files: What it works on: a path of the machine that runs it, for each input. Or switch the sample on.
+    as_of: The date that the run takes for today; none is today, in UTC.
+    seed: What random numbers start from: the same seed gives the same numbers.
+    sample: Work on the recipe's own sample for each input that is not given.
+    refresh: Run every step again, also those whose results are kept.
+"""
+"""What the form says about each of its fields: Prefect reads a flow's docstring."""
 _BY_NAME = "flows.any_recipe"
 """Where a Prefect worker finds a flow again: a deployment's entrypoint is this module and the flow's name."""
 
@@ -48,7 +58,7 @@ def recipe_flow(recipe: Recipe) -> Flow[..., str]:
     models = {"parameters": parameter_model(recipe), "files": file_model(recipe)}
     answer.__name__ = function_name(recipe.name)
     answer.__module__ = _BY_NAME
-    answer.__doc__ = recipe.purpose
+    answer.__doc__ = f"{recipe.purpose}\n\nArgs:{_FIELDS}"
     answer.__annotations__ |= models
     empty = {name: model() for name, model in models.items() if not _has_required(model)}
     answer.__kwdefaults__ = {**(answer.__kwdefaults__ or {}), **empty}

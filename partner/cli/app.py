@@ -10,7 +10,13 @@ files = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, rea
 app.add_typer(files, name="files")
 sandbox = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Try cells by hand; see what walls them in.")
 app.add_typer(sandbox, name="sandbox")
-recipe = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make a recipe of your own, and check it.")
+
+_RECIPE = """Make a recipe of your own, and check it.
+
+\b
+partner recipe new churn-report
+partner recipe check churn-report"""
+recipe = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=_RECIPE)
 app.add_typer(recipe, name="recipe")
 _TYPER_INTERRUPTED = 130  # what typer makes of a KeyboardInterrupt
 
@@ -54,7 +60,7 @@ def partner(
     """Decision packs whose every step can be audited.
 
     \b
-    partner open --objective "Where should next quarter's money go?"
+    partner run quick-look --sample
     partner show latest
     """
     ctx.obj = {"home": home}

@@ -44,7 +44,8 @@ def show_end(here: Desk, ended: Ended, *, as_json: bool) -> None:
         ]
         print_table(rows, numbers=[1])
         say(f"\nOpen first        {rows[0][0]}")
-    say(f"How it was made   {here.command} cel {ended.run_id}\nIn Prefect        {ended.page}")
+    elsewhere = f"How it was made   {here.command} cel {ended.run_id}\nIn Prefect        {ended.page}"
+    say(elsewhere if report.deliverables else f"\n{elsewhere}")
     if ended.error is not None:
         say(f"\nerror: {ended.error}")
 

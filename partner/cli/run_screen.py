@@ -1,11 +1,12 @@
 """A run on a terminal: a line for each step when it ends, and until then what is at work and for how long."""
 
+import sys
 import threading
 import time
 from types import TracebackType
 from typing import Self
 
-from partner.cli.screen import Progress, duration, mark, say
+from partner.cli.screen import Progress, beside, duration, fitted, mark, say, width
 from recipes.recipe import Recipe
 from run_record.plain_text import printable
 from tasks.step import Step
@@ -14,7 +15,8 @@ from three_tools.evaluator.rubric import DID_WHAT_WAS_ASKED
 from three_tools.run import Run
 
 _TICK_S = 0.2
-_LONGEST = 46
+_NAME, _TEXT, _TOOK, _VERDICT = 24, 46, 8, 9
+_LEAST_TEXT = 12
 
 
 class RunScreen:
@@ -54,7 +56,8 @@ class RunScreen:
         if self._is_quiet:
             return
         objective = printable(run.record.state.opened.objective)
-        say(f"\n{recipe.name}   run {run.run_id}   objective: {objective}")
+        head = f"{recipe.name}   run {run.run_id}"
+        say(f"\n{beside(head, f'objective: {objective}', width())}")
 
     def page(self, ui_url: str) -> str:
         """Where the Prefect UI shows this run."""
@@ -84,10 +87,10 @@ def _line(step: Step, recorded: Recorded) -> str:
     took = "cached" if recorded.step and recorded.step.cached else duration(outcome.seconds)
     score = f" {judged.aggregate:.2f}" if judged and judged.aggregate is not None else ""
     verdict = f"{judged.verdict}{score}" if judged else "PENDING"
-    text = printable(_said(recorded))
-    if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST - 1]}…"
-    return f"  {step.name:22} {text:{_LONGEST}} {mark('✓' if outcome.ok else '✗')} {took:8} {verdict}"
+    room = max(_LEAST_TEXT, min(_TEXT, width() - 2 - _NAME - 1 - 3 - _TOOK - 1 - _VERDICT))
+    name, text = fitted(step.name, _NAME), fitted(printable(_said(recorded)), room)
+    symbol = mark("✓" if outcome.ok else "✗", sys.stderr)
+    return f"  {name:{_NAME}} {text:{room}} {symbol} {took:{_TOOK}} {verdict}"
 
 
 def _said(recorded: Recorded) -> str:

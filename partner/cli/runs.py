@@ -4,7 +4,7 @@ import sys
 from dataclasses import asdict, dataclass
 
 from partner.cli.desk import Flags, desk, plain, view
-from partner.cli.screen import count, duration, mark, print_json, print_table, say, size
+from partner.cli.screen import beside, count, duration, fitted, mark, print_json, print_table, say, size, width
 from partner.cli.tools import joined
 from partner.errors import UsageError
 from partner.run_report import run_report
@@ -17,6 +17,11 @@ from run_record.home import Home, Question
 from run_record.ids import RunId
 from run_record.plain_text import printable
 from run_record.state import RunState
+
+_OBJECTIVE, _TITLE = 100, 50
+_BEFORE_OBJECTIVE, _AROUND_TITLE = 58, 45
+"""What else stands on these lines."""
+_LEAST = 12
 
 
 def open_run(flags: Flags, objective: str, *, as_json: bool) -> None:
@@ -45,7 +50,10 @@ def list_runs(flags: Flags, *, as_json: bool) -> None:
     if as_json:
         print_json({"runs": [asdict(row) for row in rows]})
         return
-    print_table((r.run_id, r.state, count(r.steps, "step"), _minute(r.opened_at), r.objective[:100]) for r in rows)
+    room = max(_LEAST, min(_OBJECTIVE, width(sys.stdout) - _BEFORE_OBJECTIVE))
+    print_table(
+        (r.run_id, r.state, count(r.steps, "step"), _minute(r.opened_at), fitted(r.objective, room)) for r in rows
+    )
     if not rows:
         say(f"there is no run in {home.root} yet\n  → partner open --objective TEXT")
 
@@ -66,7 +74,8 @@ def show(flags: Flags, name: str, *, as_json: bool) -> None:
         print_json(report.model_dump())
         return
     objective = printable(report.objective) or "not given"
-    print(f"{printable(report.recipe) or 'by hand'}   run {report.run_id}   {report.state}   objective: {objective}")
+    head = f"{printable(report.recipe) or 'by hand'}   run {report.run_id}   {report.state}"
+    print(beside(head, f"objective: {objective}", width(sys.stdout)))
     opened = f"opened {_minute(run.state.opened_at)} UTC by {printable(run.state.opened.by)}"
     print(f"{opened}, {count(len(run.state.notes), 'note')}")
     _show_steps(run.state)
@@ -82,13 +91,10 @@ def _show_steps(state: RunState) -> None:
         verdict = judged.verdict if judged else "PENDING"
         score = f" {judged.aggregate:.2f}" if judged and judged.aggregate is not None else ""
         took = "cached" if done.cached else duration(done.seconds)
-        title = _short(printable(done.name or next(iter(done.did), "")), 50)
+        room = max(_LEAST, min(_TITLE, width(sys.stdout) - _AROUND_TITLE))
+        title = fitted(printable(done.name or next(iter(done.did), "")), room)
         tick = mark("✓" if done.ok else "✗")
-        print(f"{done.step:5}  {printable(done.tool):14} {title:50} {tick} {took:10} {verdict}{score}")
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+        print(f"{done.step:5}  {printable(done.tool):14} {title:{room}} {tick} {took:10} {verdict}{score}")
 
 
 def _show_files(state: RunState) -> None:

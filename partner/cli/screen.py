@@ -5,9 +5,11 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from typing import TextIO
 
 from run_record.plain_text import printable
 
+_UNBROKEN = 1000
 _COLOURS = {"✓": "32", "!": "33", "✗": "31"}
 
 
@@ -26,13 +28,30 @@ class Progress:
     def show(self, text: str) -> None:
         if self._is_wanted and time.monotonic() >= self._next_s:
             self._next_s = time.monotonic() + 0.1
-            sys.stderr.write(f"\r\033[K{text} … ")
+            sys.stderr.write(f"\r\033[K{fitted(text, width() - 3)} … ")
             sys.stderr.flush()
 
     def clear(self) -> None:
         if self._is_wanted:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
+
+
+def width(stream: TextIO | None = None) -> int:
+    """How many characters a line may have where it goes to (stderr, when nothing is named) without being broken."""
+    try:
+        return os.get_terminal_size((stream or sys.stderr).fileno()).columns - 1
+    except (OSError, ValueError):  # no terminal: a file or a pipe breaks nothing
+        return _UNBROKEN
+
+
+def fitted(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: max(most - 1, 0)]}…"
+
+
+def beside(head: str, text: str, most: int) -> str:
+    """Both on one line, or the text on a line of its own where they do not fit."""
+    return f"{head}{'   ' if len(head) + 3 + len(text) <= most else chr(10)}{text}"
 
 
 def print_json(value: object) -> None:
@@ -59,9 +78,9 @@ def _marked(cell: str) -> str:
     return cell.replace(symbol, mark(symbol)) if symbol in _COLOURS else cell
 
 
-def mark(symbol: str) -> str:
-    """A mark in its colour, on a terminal that wants colour."""
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+def mark(symbol: str, stream: TextIO | None = None) -> str:
+    """A mark in its colour, where it goes to a terminal (stdout's, when none is named) that wants colour."""
+    if not (stream or sys.stdout).isatty() or os.environ.get("NO_COLOR"):
         return symbol
     return f"\033[{_COLOURS[symbol]}m{symbol}\033[0m"
 

@@ -18,8 +18,8 @@ _ALWAYS = {
     "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
 }
 _QUIET = {
-    # The person watching sees our progress and our errors; Prefect would show each error a second time, with a page of
-    # its own calls. Logs of flows and tasks go to the server all the same, from INFO on.
+    # The person watching sees our progress, and a failure once, in our words. Logs of flows and tasks go to the server
+    # all the same, from INFO on, with the tracebacks.
     "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
     "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
 }

@@ -9,7 +9,7 @@ from jinja2 import FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
-from recipes.kit.words import amount, count, day, percent
+from recipes.kit.words import amount, count, day, percent, short, visible
 
 
 def render(template: str, **values: Any) -> str:
@@ -22,8 +22,8 @@ def render(template: str, **values: Any) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    words: dict[str, Any] = {"amount": amount, "count": count, "day": day, "percent": percent}  # Any: as Jinja's own
-    environment.filters.update(words)
+    words: tuple[Any, ...] = (amount, count, day, percent, short, visible)  # Any: as Jinja's own
+    environment.filters.update({word.__name__: word for word in words})
     return environment.get_template(template).render(values)
 
 

@@ -14,6 +14,7 @@ from recipes.kit.text_tables import (
     is_boolean,
     is_date,
     is_missing,
+    unit_of,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +29,10 @@ class UnreadableTable(ValueError):
 
 
 def read_table(path: str | Path) -> "pd.DataFrame":
-    """The table in a CSV, TSV, workbook, Parquet or JSON file; text columns get the type that all their values have."""
+    """The table in a CSV, TSV, workbook, Parquet or JSON file; text columns get the type that all their values have.
+
+    `attrs["units"]` names the units of columns whose numbers were written with any; Parquet files keep it.
+    """
     import pandas as pd
 
     path = Path(path)
@@ -83,7 +87,19 @@ def _typed(frame: "pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
     columns = {name: _typed_column(frame[name]) for name in frame.columns}
-    return pd.DataFrame(columns, index=frame.index)
+    typed = pd.DataFrame(columns, index=frame.index)
+    typed.attrs["units"] = {
+        str(name): units
+        for name in frame.columns
+        if pd.api.types.is_numeric_dtype(typed[name]) and (units := _units(frame[name], typed[name]))
+    }
+    return typed
+
+
+def _units(written: "pd.Series", numbers: "pd.Series") -> list[str]:
+    """The units that a column's numbers were written with, "" among them when some have none while others have one."""
+    units = {unit_of(str(word)) for word in written[numbers.notna()].unique()}
+    return sorted(units) if units != {""} else []
 
 
 def _typed_column(column: "pd.Series") -> "pd.Series":

@@ -5,6 +5,7 @@ The check of a recipe's inputs and the cells that read them both use it, so that
 
 import codecs
 import csv
+import math
 import re
 from collections import Counter
 from datetime import date
@@ -12,6 +13,7 @@ from datetime import date
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "–", "#n/a"})
 _BOOLEANS = frozenset({"true", "false", "yes", "no", "0", "1"})
 _DELIMITERS = ",;\t|"
+_UNITS = "€$£%"
 _NUMBER = re.compile(
     r"[-+−]?[€$£]?\s?[-+−]?(?:\d+|\d{1,3}(?:[,.' \u00a0\u202f]\d{3})+)?(?:[.,]\d+)?(?:[eE][-+]?\d+)?\s?[%€$£]?"
 )
@@ -89,9 +91,15 @@ def as_number(text: str) -> float | None:
     elif comma != -1 or digits.count(".") > 1:
         digits = digits.replace(",", "") if comma != -1 else digits.replace(".", "")
     try:
-        return float(digits)
+        number = float(digits)
     except ValueError:
         return None
+    return number if math.isfinite(number) else None
+
+
+def unit_of(text: str) -> str:
+    """€, $, £ or %: what stands by a number, if anything does."""
+    return next((mark for mark in _UNITS if mark in text), "")
 
 
 def is_integer(text: str) -> bool:

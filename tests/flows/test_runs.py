@@ -1,6 +1,7 @@
 """A recipe as a flow: its steps in order, each judged; what it delivers; what it is held to."""
 
 import shutil
+from itertools import pairwise
 from typing import Any
 
 import nbformat
@@ -9,6 +10,7 @@ from prefect.client.orchestration import get_client
 
 from fakes.kitchen import Kitchen, Observer, as_json
 from flows.errors import BelowThreshold, DeliverableMissing
+from recipes.catalog import Catalog
 from recipes.errors import BadInput, BadParameter, RecipeInvalid
 from tasks.errors import StepFailed
 
@@ -76,6 +78,8 @@ def test_the_flow_run_is_named_after_the_run_and_shows_it(kitchen: Kitchen) -> N
     shown = {artifact["key"]: artifact for artifact in artifacts if artifact["type"] != "progress"}
     assert shown.keys() == {"sums-cel", "sums-scores", "sums-artifacts-report-txt"}
     assert f"**Run:** {ran.run_id}" in shown["sums-cel"]["data"]
+    fields = [line for line in shown["sums-cel"]["data"].splitlines() if not line.startswith("- ")]
+    assert [line for before, line in pairwise(fields) if before and line.startswith("**")] == []
     assert [row["name"] for row in as_json(shown["sums-scores"]["data"])][1] == "load"
     assert {artifact["data"] for artifact in artifacts if artifact["type"] == "progress"} == {100.0}
 
@@ -91,6 +95,8 @@ def test_the_form_of_a_recipe_is_typed() -> None:
     assert set(schema.properties) == {"objective", "parameters", "files", "as_of", "seed", "sample", "refresh"}
     assert "'data'" in text
     assert "integer" in text
+    assert [name for name, field in schema.properties.items() if not field.get("description")] == []
+    assert quick_look.description == Catalog().find("quick-look").purpose
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,17 @@
 """`partner run` as a person or a program calls it."""
 
+import fcntl
 import json
 import os
+import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -191,3 +196,41 @@ def test_a_run_can_be_left_to_itself(shell: Shell) -> None:
     refused = shell("run", "sums", "--sample", "--param", "factor=0", "--no-wait")
     assert refused.returncode == 2
     assert "below 1" in refused.stderr
+
+
+def on_a_terminal(shell: Shell, columns: int, *arguments: str) -> str:
+    """What a person sees, all of it."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    command = [sys.executable, "-m", "partner", *arguments]
+    environment = {**shell.environment, "NO_COLOR": "1"}
+    process = subprocess.Popen(command, env=environment, cwd=shell.top, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    seen = b""
+    with suppress(OSError):  # so a terminal ends
+        while piece := os.read(ours, 65536):
+            seen += piece
+    os.close(ours)
+    process.wait(60)
+    return re.sub(r"\r?[^\n]*\x1b\[K", "", seen.decode()).replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_failing_run_fits_the_terminal(shell: Shell, columns: int) -> None:
+    """Step lines are aligned and none is broken; the failure is said once, in a sentence, at the end."""
+    long = "a_cell_of_which_the_name_is_long"
+    folder = shell.top / "recipes" / "fails"
+    shutil.copytree(shell.top / "recipes" / "sums", folder, dirs_exist_ok=True)
+    (folder / "notebook.py").write_text(f"{NOTEBOOK}\n# %% {long}\nraise ValueError('no ' + 'x' * 80)\n")
+    seen = on_a_terminal(shell, columns, "run", "fails", "--sample", "--objective", "Is it more than " + "a lot " * 10)
+    steps = [line for line in seen.splitlines() if re.search(" (PASS|FAIL) ", line)]
+    assert len(steps) == 4, seen
+    assert {line.index(" ✓ ") if " ✓ " in line else line.index(" ✗ ") for line in steps} == {steps[0].index(" ✓ ")}
+    assert max(map(len, steps)) < columns
+    assert "Traceback" not in seen
+    assert seen.count("no " + "x" * 80) == 1
+    assert seen.rstrip().splitlines()[-1].startswith(f"error: step '{long}' failed: ValueError: no x")
+    runs = on_a_terminal(shell, columns, "runs").splitlines()
+    shown = [line for line in on_a_terminal(shell, columns, "show", "latest").splitlines() if " PASS " in line]
+    assert "Is it more than" in runs[0]
+    assert max(map(len, runs + shown)) < columns

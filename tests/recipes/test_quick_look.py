@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fakes.backends import Desk, Place
+from fakes.browser import open_browser
 from recipes.catalog import Catalog
 from recipes.inputs import check_inputs, sample_inputs
 from recipes.library import library
@@ -169,3 +170,78 @@ def test_a_change_in_the_kit_is_another_environment(tmp_path: Path) -> None:
     after = find_environment(libraries=given)
     assert after.digest != before.digest
     shutil.rmtree(after.code)
+
+
+def test_a_name_without_blanks_is_shortened_and_not_lost(place: Place, tmp_path: Path) -> None:
+    """A chart's title keeps the beginning of the column's name, however long it is."""
+    (tmp_path / "long.csv").write_text(f"{'x' * 180},n\n" + "a,1\nb,2\n" * 9)
+    recipe = Catalog().find("quick-look")
+    with place.session() as desk:
+        run_all(desk, recipe, {"data": tmp_path / "long.csv"})
+        titles = [chart["title"] for chart in json.loads((desk.work / "charts.json").read_text())]
+        assert titles[0] == f"Most frequent values of “{'x' * 43}…”"
+
+
+def test_a_table_of_many_words_takes_seconds(place: Place, tmp_path: Path) -> None:
+    """Looking for spellings costs as much as there are words, not a comparison for each."""
+    rows = "".join(f"O-{number:06},{number % 7}\n" for number in range(100_000))
+    (tmp_path / "many.csv").write_text(f"order,n\n{rows}o-000001,1\n")
+    recipe = Catalog().find("quick-look")
+    with place.session() as desk:
+        begun(desk, recipe, {"data": tmp_path / "many.csv"})
+        for cell in recipe.cells:
+            assert desk.run(cell.source, timeout_s=cell.timeout_s / 3).ok, cell.name
+        (problem,) = json.loads((desk.work / "problems.json").read_text())
+        assert (problem["count"], problem["examples"]) == (1, ["“o-000001” for “O-000001”"])
+
+
+def test_units_are_kept_and_told_apart(place: Place, tmp_path: Path) -> None:
+    """€ and % stand by the figures again, and a column that mixes two units is something to look at."""
+    (tmp_path / "units.csv").write_text(
+        "price;share;mixed\n€1.200,50;12 %;$5\n€900,00;7 %;€6\n€40,00;9 %;7\n", encoding="utf-8"
+    )
+    recipe = Catalog().find("quick-look")
+    with place.session() as desk:
+        run_all(desk, recipe, {"data": tmp_path / "units.csv"})
+        assert [c["unit"] for c in json.loads((desk.work / "profile.json").read_text())["columns"]] == ["€", "%", ""]
+        (problem,) = json.loads((desk.work / "problems.json").read_text())
+        assert (problem["where"], problem["what"]) == ("mixed", "units are mixed (none, $, €), and read as one")
+        assert "€1,200" in (html := (desk.work / "artifacts/quick_look.html").read_text())
+        assert "12\u00a0%" in html
+
+
+def test_the_outermost_dates_of_a_small_table_are_drawn(place: Place, tmp_path: Path) -> None:
+    """Only dates far from all others are left out of the chart, and its note says how many."""
+    dates = [f"2025-{month:02}-01" for month in range(1, 13)]
+    recipe = Catalog().find("quick-look")
+    for more, left_out in (("", ""), ("2099-01-01\n", "; 1\u00a0row far from all others left out")):
+        (tmp_path / "dates.csv").write_text("when\n" + "\n".join(dates) + "\n" + more)
+        with place.session() as desk:
+            run_all(desk, recipe, {"data": tmp_path / "dates.csv"})
+            chart = json.loads((desk.work / "charts.json").read_text())[0]
+            assert (chart["kind"], chart["note"]) == ("time", f"Number of rows in each month{left_out}")
+            assert (desk.work / chart["file"]).read_text().count("<rect") == 12
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_page_fits_a_telephone_and_a_screen(place: Place, tmp_path: Path, width: int) -> None:
+    """Nothing is pushed sideways, no word of a chart is cut, and characters that steer others do not turn figures."""
+    row = "東京都千代田区丸の内一丁目,\u202egnp.exe,WWWWWWWWWWWWWWWWWWWWWWWWWWWWWW,1234567.5,2025-01-01\n"
+    (tmp_path / "wide.csv").write_text(f"{'x' * 90},العمر,c,revenue,when\n" + row * 9 + "b,b,d,9.5,2025-03-01\n")
+    recipe = Catalog().find("quick-look")
+    with place.session() as desk:
+        run_all(desk, recipe, {"data": tmp_path / "wide.csv"})
+        html = (desk.work / "artifacts/quick_look.html").read_text()
+    assert "\u202e" not in html
+    with open_browser(width) as watched:
+        watched.page.set_content(html)
+        assert watched.page.evaluate(
+            "[document.documentElement, ...document.querySelectorAll('.scroll')].every(e => e.scrollWidth <= e.clientWidth)"
+        )
+        assert watched.page.evaluate(
+            """[...document.querySelectorAll('svg text')].filter(t => {
+                const box = t.getBBox(), room = t.ownerSVGElement.viewBox.baseVal
+                return box.x < -1 || box.x + box.width > room.width + 1 }).map(t => t.textContent)"""
+        ) == []  # fmt: skip
+        assert watched.asked == []

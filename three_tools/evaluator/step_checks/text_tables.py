@@ -8,6 +8,7 @@ from itertools import islice
 from typing import IO, Any
 
 from .columns import Tally, judge, wanted
+from .found import found
 from .text import encoding_of
 
 _LINE_CHARACTERS = 16 << 20
@@ -16,7 +17,15 @@ _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
 
 
 def check(file: Any) -> list[dict[str, Any]]:
-    with open(file.object, encoding=encoding_of(file.object), newline="") as text:
+    try:
+        return _check_as(file, encoding_of(file.object))
+    except UnicodeDecodeError:  # spreadsheets write Windows-1252, which has no byte for a few values
+        remark = found("hygiene", file.path, "encoding", 0.5, "it is in Windows-1252, not in UTF-8")
+        return [*_check_as(file, "cp1252"), remark]
+
+
+def _check_as(file: Any, encoding: str) -> list[dict[str, Any]]:
+    with open(file.object, encoding=encoding, newline="") as text:
         return _check(file, text)
 
 
