@@ -28,6 +28,13 @@ _log = logging.getLogger(__name__)
 _FINAL = {"invalid_args", "tool_not_allowed", "unknown_tool", "out_of_scope", "immutable", "cancelled"}
 """Refusals that asking again would only bring again."""
 
+_REMEDIES = {
+    "timeout": "raise its timeout_s in recipe.toml, or make its work smaller",
+    "oom": "have it work on less at a time; or raise PARTNER_CELL_MEMORY_MB",
+    "limit": "`partner config` shows the limits",
+}
+"""By what stopped a cell."""
+
 
 class Work:
     """Does the steps of one run for the tasks and their hooks.
@@ -122,7 +129,7 @@ class Work:
         self._tell(step, recorded)
         refusal = outcome.refusal
         why = refusal.problem if refusal else outcome.report.detail
-        remedy = refusal.remedy if refusal else ""
+        remedy = refusal.remedy if refusal else _REMEDIES.get(outcome.report.cause, "")
         return StepFailed(f"step '{step.name}' failed: {why}", remedy, is_final=outcome.code in _FINAL)
 
     def _record_what_has_ended(self) -> None:

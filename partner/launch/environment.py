@@ -18,8 +18,9 @@ _ALWAYS = {
     "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
 }
 _QUIET = {
-    # The person watching sees our progress. Logs of flows and tasks go to the server all the same, from INFO on.
-    "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "ERROR",
+    # The person watching sees our progress, and an error once, in our words: Prefect logs it with its whole stack. Logs
+    # of flows and tasks go to the server all the same, from INFO on.
+    "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL",
     "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
 }
 _OURS = {

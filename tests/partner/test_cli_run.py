@@ -179,3 +179,20 @@ def test_a_run_can_be_left_to_itself(shell: Shell) -> None:
     refused = shell("run", "sums", "--sample", "--param", "factor=0", "--no-wait")
     assert refused.returncode == 2
     assert "below 1" in refused.stderr
+
+
+def test_a_cell_that_fails_is_told_in_our_words(shell: Shell) -> None:
+    """The line of notebook.py it failed in and where its traceback is; no stack of ours or Prefect's; exit 1."""
+    notebook = shell.top / "recipes" / "sums" / "notebook.py"
+    notebook.write_text(NOTEBOOK + "\n# %% last\n\nimport math\nmath.sqrt(-1)\n")
+    try:
+        done = shell("run", "sums", "--sample")
+    finally:
+        notebook.write_text(NOTEBOOK)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    line = NOTEBOOK.count("\n") + 5
+    assert (
+        f"error: step 'last' failed: ValueError: math domain error\n  → look at {notebook}, line {line};" in done.stderr
+    )
+    assert "notebook.ipynb of the run has its whole traceback" in done.stderr
