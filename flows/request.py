@@ -16,6 +16,9 @@ from recipes.recipe import Recipe
 from recipes.searches import Query, queries
 from run_record import Question
 
+_SEEDS = 1 << 32
+"""How many there are: numpy takes no larger one, and cells hand run.seed to it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
@@ -76,7 +79,7 @@ def make_request(  # noqa: PLR0913  (all that can be asked of a recipe)
         parameters=resolve(recipe, parameters or {}),
         files=check_inputs(recipe, given),
         as_of=_day(as_of),
-        seed=seed,
+        seed=_seed(seed),
         is_sample=is_sample,
         is_refreshing=is_refreshing,
     )
@@ -91,6 +94,12 @@ def _asked(objective: str) -> str:
     if fault := text_fault(objective):
         raise BadParameter(f"the objective {objective[:60]!a} {fault}", "ask a question in a sentence or two")
     return objective.strip()
+
+
+def _seed(given: int) -> int:
+    if not 0 <= given < _SEEDS:
+        raise BadParameter(f"the seed {str(given)[:40]} cannot be used", f"take a whole number from 0 to {_SEEDS - 1}")
+    return given
 
 
 def _day(given: str | None) -> str:
