@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -93,14 +94,16 @@ def run_detached(flags: Flags, wish: Wish, *, as_json: bool) -> None:
         str(here.settings.home),
         "run",
         f"--announce={tell}",
+        *(["--json"] if as_json else []),
         *_arguments(wish),
     ]
-    with open(log, "wb") as output:
+    answer = log.with_suffix(".json")
+    with open(log, "wb") as said, open(answer, "wb") if as_json else nullcontext(said) as output:
         process = subprocess.Popen(  # noqa: S603  (our own interpreter and module)
             command,
             stdin=subprocess.DEVNULL,
             stdout=output,
-            stderr=subprocess.STDOUT,
+            stderr=said,
             pass_fds=[tell],
             start_new_session=True,
         )
@@ -110,6 +113,10 @@ def run_detached(flags: Flags, wish: Wish, *, as_json: bool) -> None:
     if not run_id:  # it ended before it opened a run, and has said why
         status = process.wait()
         sys.stderr.write(log.read_text(errors="replace"))
+        if as_json:
+            sys.stdout.write(answer.read_text(errors="replace"))
+        for told_already in (log, answer):
+            told_already.unlink(missing_ok=True)
         sys.exit(status or FAILED)
     if as_json:
         print_json({"run_id": run_id})

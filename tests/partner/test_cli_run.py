@@ -178,9 +178,14 @@ def test_a_run_can_be_left_to_itself(shell: Shell) -> None:
         return json.loads(shell("show", run_id, "--json").stdout)["state"] == "done"
 
     wait_until(is_done, "the run ends")
+    kept = {path.name for path in (shell.top / "home" / "detached").iterdir()}
     refused = shell("run", "sums", "--sample", "--param", "factor=0", "--no-wait")
     assert refused.returncode == 2
     assert "below 1" in refused.stderr
+    refused = shell("run", "sums", "--sample", "--param", "factor=0", "--no-wait", "--json")
+    assert refused.returncode == 2
+    assert json.loads(refused.stdout)["error"]["kind"] == "BadParameter"
+    assert {path.name for path in (shell.top / "home" / "detached").iterdir()} == kept
 
 
 def test_a_cell_that_fails_is_told_in_our_words(shell: Shell) -> None:
