@@ -24,7 +24,7 @@ from partner.launch.workshop import make_workshop
 from recipes.errors import RecipeError
 from run_record import RunId, RunRecordError
 from run_record.plain_text import printable
-from sandbox import SandboxError
+from sandbox import NoSafeSandbox, SandboxError
 from tasks.errors import TaskError
 
 _NOTHING = "nothing was run"
@@ -136,7 +136,7 @@ def _arguments(wish: Wish) -> list[str]:
 
 def _request(recipe: Any, wish: Wish) -> Request:  # Any: a Recipe
     if wish.backend == "docker":
-        raise UsageError("there is no Docker backend in this version", "leave --backend out, or say --backend jail")
+        raise NoSafeSandbox("there is no Docker backend in this version", "leave --backend out, or say --backend jail")
     return make_request(
         recipe,
         objective=plain(wish.objective, "objective"),

@@ -124,7 +124,7 @@ def test_json_is_one_object_as_the_design_has_it(shell: Shell) -> None:
         (["sums", "--sample", "--param", "factr=2"], 2, "did you mean factor?"),
         (["sums", "--sample", "--param", "factor=1", "--param", "factor=2"], 2, "twice"),
         (["sums", "--sample", "--as-of", "yesterday"], 2, "2026-03-31"),
-        (["sums", "--sample", "--backend", "docker"], 2, "no Docker backend"),
+        (["sums", "--sample", "--backend", "docker"], 4, "no Docker backend"),
         (["sums", "--sample", "--seed", "99999999999999999999999"], 2, "from 0 to 4294967295"),
         (["sums", "--sample", "--seed=-1"], 2, "from 0 to 4294967295"),
     ],
