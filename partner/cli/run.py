@@ -137,11 +137,14 @@ def _arguments(wish: Wish) -> list[str]:
 def _request(recipe: Any, wish: Wish) -> Request:  # Any: a Recipe
     if wish.backend == "docker":
         raise NoSafeSandbox("there is no Docker backend in this version", "leave --backend out, or say --backend jail")
+    files = _pairs(wish.files, "--file", "data=sales.csv")
+    for name in (name for name, path in files.items() if not path):
+        raise UsageError(f"--file {printable(name)}= names no file", f"--file {printable(name)}=PATH")
     return make_request(
         recipe,
         objective=plain(wish.objective, "objective"),
         parameters=_pairs(wish.parameters, "--param", "top_n=5"),
-        files={name: Path(path).expanduser() for name, path in _pairs(wish.files, "--file", "data=sales.csv").items()},
+        files={name: Path(path).expanduser() for name, path in files.items()},
         as_of=wish.as_of,
         seed=wish.seed,
         is_sample=wish.sample,

@@ -127,6 +127,7 @@ def test_json_is_one_object_as_the_design_has_it(shell: Shell) -> None:
         (["sums", "--sample", "--backend", "docker"], 4, "no Docker backend"),
         (["sums", "--sample", "--seed", "99999999999999999999999"], 2, "from 0 to 4294967295"),
         (["sums", "--sample", "--seed=-1"], 2, "from 0 to 4294967295"),
+        (["sums", "--file", "data="], 2, "--file data= names no file"),
     ],
 )
 def test_bad_input_names_the_value_and_the_remedy(shell: Shell, arguments: list[str], code: int, said: str) -> None:
