@@ -12,6 +12,7 @@ import pytest
 
 from fakes.command_line import partner
 from fakes.forger import forge
+from partner.cli.app import run as run_command
 from partner.cli.failure import exit_code
 from run_record import Home, RunId, RunRecord
 from run_record.errors import RunIsBusy
@@ -186,3 +187,18 @@ def test_json_is_one_object_and_nothing_else(run: str) -> None:
         ["files", "ls", run], ["files", "read", run, "facts.json"], ["files", "write", run, "f"], ["close", run],
     ):  # fmt: skip
         assert isinstance(json.loads(partner(*command, "--json", stdin=b"x").stdout), dict), command
+
+
+def test_even_our_own_fault_is_one_object_with_json(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A program that reads stdout learns what it was; where it happened goes to stderr as always."""
+
+    def breaks(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("by nothing")
+
+    monkeypatch.setattr("partner.cli.config.show_config", breaks)
+    with pytest.raises(ZeroDivisionError):
+        run_command(["config", "--json"])
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert (error["kind"], error["problem"]) == ("ZeroDivisionError", "by nothing")
