@@ -1,5 +1,6 @@
 """A run on a terminal: a line for each step when it ends, and until then what is at work and for how long."""
 
+import sys
 import threading
 import time
 from types import TracebackType
@@ -87,7 +88,7 @@ def _line(step: Step, recorded: Recorded) -> str:
     text = printable(_said(recorded))
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST - 1]}…"
-    return f"  {step.name:22} {text:{_LONGEST}} {mark('✓' if outcome.ok else '✗')} {took:8} {verdict}"
+    return f"  {step.name:22} {text:{_LONGEST}} {mark('✓' if outcome.ok else '✗', sys.stderr)} {took:8} {verdict}"
 
 
 def _said(recorded: Recorded) -> str:

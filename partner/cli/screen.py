@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from typing import TextIO
 
 from run_record.plain_text import printable
 
@@ -59,9 +60,9 @@ def _marked(cell: str) -> str:
     return cell.replace(symbol, mark(symbol)) if symbol in _COLOURS else cell
 
 
-def mark(symbol: str) -> str:
-    """A mark in its colour, on a terminal that wants colour."""
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+def mark(symbol: str, stream: TextIO | None = None) -> str:
+    """A mark in its colour, where it is shown on a terminal that wants colour; data goes to stdout."""
+    if not (stream or sys.stdout).isatty() or os.environ.get("NO_COLOR"):
         return symbol
     return f"\033[{_COLOURS[symbol]}m{symbol}\033[0m"
 

@@ -1,6 +1,7 @@
 """The command line when it is called wrongly, watched oddly, or stopped."""
 
 import functools
+import io
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ from fakes.command_line import partner
 from fakes.forger import forge
 from partner.cli.app import run as run_command
 from partner.cli.failure import exit_code
+from partner.cli.screen import mark
 from run_record import Home, RunId, RunRecord
 from run_record.errors import RunIsBusy
 
@@ -202,3 +204,18 @@ def test_even_our_own_fault_is_one_object_with_json(
         run_command(["config", "--json"])
     error = json.loads(capsys.readouterr().out)["error"]
     assert (error["kind"], error["problem"]) == ("ZeroDivisionError", "by nothing")
+
+
+def test_a_mark_has_its_colour_where_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Progress on stderr is plain in a file, also while stdout is a terminal; and the other way round."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert mark("✓") == "\033[32m✓\033[0m"
+    assert mark("✓", io.StringIO()) == "✓"
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert mark("✓", Terminal()) == "\033[32m✓\033[0m"
