@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from flows.expectations import expectations
+from flows.search_terms import check_terms
 from recipes.dataflow import Dataflow
 from recipes.errors import BadParameter
 from recipes.inputs import check_inputs, sample_inputs
@@ -83,7 +84,8 @@ def make_request(  # noqa: PLR0913  (all that can be asked of a recipe)
         is_sample=is_sample,
         is_refreshing=is_refreshing,
     )
-    request.queries()  # its templates render, its cells can be followed and judged, or its author is told
+    # Its templates render, its searches can be made, its cells can be followed and judged, or its author is told.
+    check_terms(request.queries(), request.as_of)
     Dataflow(recipe.cells)
     for cell in recipe.cells:
         expectations(cell)

@@ -8,6 +8,7 @@ from jinja2 import TemplateSyntaxError
 from jinja2.sandbox import SandboxedEnvironment
 
 from flows.expectations import expectations
+from flows.search_terms import check_terms
 from recipes.dataflow import Dataflow
 from recipes.errors import RecipeError, meant
 from recipes.file_flow import FileFlow
@@ -60,7 +61,7 @@ def _searches(recipe: Recipe) -> Iterator[RecipeFinding]:
     if any(parameter.is_required for parameter in recipe.parameters.values()):
         return  # what the templates would see is not known
     try:
-        queries(recipe, resolve(recipe, {}), recipe.objective, _SOME_DAY)
+        check_terms(queries(recipe, resolve(recipe, {}), recipe.objective, _SOME_DAY), _SOME_DAY)
     except RecipeError as error:
         yield _error("recipe.toml: searches", error)
 
