@@ -93,6 +93,9 @@ def _variables(recipe: Recipe) -> Iterator[RecipeFinding]:
         for name in sorted(flow.run_reads(cell.name).parameters - recipe.parameters.keys()):
             remedy = meant(name, recipe.parameters, f"declare it: [parameters.{name}]")
             yield RecipeFinding("error", place, f"run.parameters.{name} is no parameter of recipe.toml", remedy)
+        for name in sorted(flow.inputs_named(cell.name) - recipe.inputs.keys()):
+            remedy = meant(name, recipe.inputs, f"declare it: [inputs.{name}]")
+            yield RecipeFinding("error", place, f'run.inputs["{name}"] is no input of recipe.toml', remedy)
 
 
 def _files(recipe: Recipe) -> Iterator[RecipeFinding]:

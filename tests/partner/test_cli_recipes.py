@@ -53,6 +53,8 @@ def test_the_standard_recipes_pass_their_check() -> None:
     [
         ("notebook.py", "profile_of(loaded", "profil_of(loaded", "profil_of is not defined"),
         ("notebook.py", "run.parameters.top_n", "run.parameters.top", "run.parameters.top is no parameter"),
+        ("notebook.py", 'run.inputs["data"]', 'run.inputs["date"]', 'run.inputs["date"] is no input'),
+        ("notebook.py", 'run.inputs["data"]', "run.inputs.dat", "did you mean data?"),
         ("notebook.py", 'with open("profile.json") as file:\n    told', 'with open("x.json") as file:\n    told', "x.json is read"),
         ("recipe.toml", 'expects.files = [{ path = "artifacts', 'expects.files = [{ paths = "artifacts', "cells.page.expects"),
         ("recipe.toml", 'deliverables = ["artifacts/quick_look', 'deliverables = ["artifacts/quick_lok', "no cell is expected"),
