@@ -1,6 +1,8 @@
 """partner recipes, recipe new, recipe check."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,14 @@ def test_a_new_recipe_passes_its_check(tmp_path: Path) -> None:
     other = partner("recipe", "new", "other", "--folder", tmp_path / "mine")
     assert "PARTNER_RECIPES" in other.stderr
     assert partner("recipe", "check", tmp_path / "mine" / "other").code == 0
+
+
+def test_a_new_recipe_lints(tmp_path: Path) -> None:
+    """With the rules that ruff has by itself: its author need not begin with our mistakes."""
+    assert partner("recipe", "new", "churn-report", "--folder", tmp_path).code == 0
+    lint = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", str(tmp_path / "churn-report")]
+    done = subprocess.run(lint, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def test_the_standard_recipes_pass_their_check() -> None:
