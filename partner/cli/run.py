@@ -21,6 +21,7 @@ from partner.cli.screen import print_json, say
 from partner.errors import PartnerError, Refused, ServerFailed, UsageError
 from partner.launch import PrefectServer, client_settings, find_server, kept_up
 from partner.launch.workshop import make_workshop
+from partner.settings import expanded
 from recipes.errors import RecipeError
 from run_record import RunId, RunRecordError
 from run_record.plain_text import printable
@@ -144,7 +145,7 @@ def _request(recipe: Any, wish: Wish) -> Request:  # Any: a Recipe
         recipe,
         objective=plain(wish.objective, "objective"),
         parameters=_pairs(wish.parameters, "--param", "top_n=5"),
-        files={name: Path(path).expanduser() for name, path in files.items()},
+        files={name: expanded(f"input {name}", Path(path)) for name, path in files.items()},
         as_of=wish.as_of,
         seed=wish.seed,
         is_sample=wish.sample,

@@ -92,3 +92,17 @@ def test_an_unknown_recipe_is_not_found() -> None:
     """Exit 5, with the close name."""
     answer = partner("recipe", "check", "quik-look")
     assert (answer.code, "quick-look" in answer.stderr) == (5, True)
+
+
+def test_the_home_of_nobody_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ~ that names no user is no fault of ours, wherever a path is given."""
+    path = "~no-such-user/x"
+    for arguments in (["recipe", "new", "abc", "--folder", path], ["run", "quick-look", "--file", f"data={path}"]):
+        answer = partner(*arguments)
+        assert (answer.code, f"{path} is refused" in answer.stderr) == (2, True), answer
+    assert partner("run", path).code == 5
+    for variable in ("PARTNER_RECIPES", "PARTNER_DOCUMENTS"):
+        monkeypatch.setenv(variable, path)
+        answer = partner("recipes")
+        assert (answer.code, f"{path} is refused" in answer.stderr) == (2, True), answer
+        monkeypatch.delenv(variable)
