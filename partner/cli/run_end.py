@@ -31,22 +31,32 @@ def state_of(here: Desk, run_id: RunId) -> RunState:
 
 
 def show_end(here: Desk, ended: Ended, *, as_json: bool) -> None:
-    report = last_attempts(run_report(here.home.folder(ended.run_id), state_of(here, ended.run_id)))
+    report = _report(here, ended)
     if as_json:
         failed: Mapping[str, Any] = {} if ended.error is None else {"error": _as_object(ended.error)}  # Any: JSON
         print_json({**report.model_dump(mode="json"), **failed})
         return
     say(f"\n{_in_short(report, ended.seconds)}")
-    made = [each for each in report.artifacts if each.path in ended.recipe.deliverables]
-    made.sort(key=lambda each: ended.recipe.deliverables.index(each.path))
-    if made:
+    made = {each.path: each for each in report.artifacts}
+    if report.deliverables:
         say("")
-        rows = [(f"{report.workspace}/{each.path}", size(each.size), f"sha256 {each.sha256[:12]}") for each in made]
+        delivered = [made[path] for path in report.deliverables]
+        rows = [
+            (f"{report.workspace}/{each.path}", size(each.size), f"sha256 {each.sha256[:12]}") for each in delivered
+        ]
         print_table(rows, numbers=[1])
         say(f"\nOpen first        {rows[0][0]}")
     say(f"How it was made   {here.command} cel {ended.run_id}\nIn Prefect        {ended.page}")
     if ended.error is not None:
         say(f"\nerror: {ended.error}")
+
+
+def _report(here: Desk, ended: Ended) -> RunReport:
+    """The last attempt of each step, what recipe.toml declares as deliverables, and the time that was waited."""
+    report = last_attempts(run_report(here.home.folder(ended.run_id), state_of(here, ended.run_id)))
+    made = {each.path for each in report.artifacts}
+    delivered = tuple(path for path in ended.recipe.deliverables if path in made)
+    return report.model_copy(update={"deliverables": delivered, "seconds": round(ended.seconds, 3)})
 
 
 def _in_short(report: RunReport, seconds: float) -> str:

@@ -18,7 +18,7 @@ from partner.launch import PrefectServer
 RECIPE = """title = "Sums"
 purpose = "Adds up."
 objective = "How much is it?"
-deliverables = ["artifacts/sum.txt"]
+deliverables = ["rows.csv", "artifacts/sum.txt"]
 [parameters.factor]
 type = "integer"
 default = 1
@@ -83,8 +83,8 @@ def test_a_run_shows_its_steps_and_ends_with_what_it_made(shell: Shell) -> None:
     done = shell("run", "sums", "--sample", "--objective", "Is it five?")
     assert done.returncode == 0, done.stderr
     assert "objective: Is it five?" in done.stderr
-    path = Path(done.stdout.split()[0])
-    assert path.read_text() == "5"
+    rows, path = (Path(line.split()[0]) for line in done.stdout.splitlines())
+    assert (rows.name, path.read_text()) == ("rows.csv", "5")
     steps = [line.split()[0] for line in done.stderr.splitlines() if " PASS " in line]
     assert steps == ["input", "sum", "save", "list"]
     again = shell("run", "sums", "--sample")
@@ -100,7 +100,12 @@ def test_json_is_one_object_as_the_design_has_it(shell: Shell) -> None:
     assert list(report) == [
         "run_id", "objective", "recipe", "state", "seconds", "workspace", "cel", "steps", "artifacts", "deliverables",
     ]  # fmt: skip
-    assert (report["recipe"], report["state"], report["deliverables"]) == ("sums", "done", ["artifacts/sum.txt"])
+    assert (report["recipe"], report["state"], report["deliverables"]) == (
+        "sums",
+        "done",
+        ["rows.csv", "artifacts/sum.txt"],
+    )
+    assert report["seconds"] > sum(step["seconds"] for step in report["steps"])
     assert Path(report["workspace"], "artifacts/sum.txt").read_text() == "18"
     assert Path(report["workspace"], report["cel"]).exists()
     assert [step["name"] for step in report["steps"]] == [
