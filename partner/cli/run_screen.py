@@ -1,5 +1,6 @@
 """A run on a terminal: a line for each step when it ends, and until then what is at work and for how long."""
 
+import os
 import sys
 import threading
 import time
@@ -15,7 +16,9 @@ from three_tools.evaluator.rubric import DID_WHAT_WAS_ASKED
 from three_tools.run import Run
 
 _TICK_S = 0.2
-_LONGEST = 46
+_SHORTEST, _LONGEST = 12, 46
+_BESIDE = 47
+"""The columns that a step's name, time and verdict take."""
 
 
 class RunScreen:
@@ -85,10 +88,19 @@ def _line(step: Step, recorded: Recorded) -> str:
     took = "cached" if recorded.step and recorded.step.cached else duration(outcome.seconds)
     score = f" {judged.aggregate:.2f}" if judged and judged.aggregate is not None else ""
     verdict = f"{judged.verdict}{score}" if judged else "PENDING"
-    text = printable(_said(recorded))
-    if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST - 1]}…"
-    return f"  {step.name:22} {text:{_LONGEST}} {mark('✓' if outcome.ok else '✗', sys.stderr)} {took:8} {verdict}"
+    text, room = printable(_said(recorded)), _room()
+    if len(text) > room:
+        text = f"{text[: room - 1]}…"
+    return f"  {step.name:22} {text:{room}} {mark('✓' if outcome.ok else '✗', sys.stderr)} {took:8} {verdict}"
+
+
+def _room() -> int:
+    """What is left for what came of a step, where a line is to stay one line."""
+    try:
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):  # no terminal
+        columns = 0
+    return min(_LONGEST, max(_SHORTEST, columns - _BESIDE)) if columns else _LONGEST
 
 
 def _said(recorded: Recorded) -> str:

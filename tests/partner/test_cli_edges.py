@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
 
 from fakes.command_line import partner
 from fakes.forger import forge
+from partner.cli import run_screen
 from partner.cli.app import run as run_command
 from partner.cli.failure import exit_code
 from partner.cli.screen import mark
@@ -219,3 +221,16 @@ def test_a_mark_has_its_colour_where_it_is_shown(monkeypatch: pytest.MonkeyPatch
     assert mark("✓", io.StringIO()) == "✓"
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     assert mark("✓", Terminal()) == "\033[32m✓\033[0m"
+
+
+@pytest.mark.parametrize(("columns", "room"), [(0, 46), (40, 12), (80, 33), (200, 46)])
+def test_a_step_is_one_line_of_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: int, room: int) -> None:
+    """What came of it is cut where the terminal is narrow; where there is none it has its full width."""
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (24, columns))
+    with open(theirs, "w") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        assert run_screen._room() == room
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert run_screen._room() == 46
+    os.close(ours)
