@@ -4,6 +4,7 @@ from pydantic import ValidationError
 
 from recipes.errors import RecipeInvalid
 from recipes.recipe import RecipeCell
+from recipes.recipe_file import first_fault, reason
 from three_tools.evaluator import Expectations
 
 
@@ -12,9 +13,9 @@ def expectations(cell: RecipeCell) -> Expectations:
     try:
         return Expectations.model_validate(cell.expects)
     except ValidationError as error:
-        first = error.errors()[0]
+        first = first_fault(error)
         where = ".".join(str(part) for part in first["loc"])
         raise RecipeInvalid(
-            f"recipe.toml: cells.{cell.name}.expects.{where}: {first['msg']}",
+            f"recipe.toml: cells.{cell.name}.expects.{where}: {reason(first)}",
             "docs/evaluator.md lists what can be expected",
         ) from None

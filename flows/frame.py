@@ -10,9 +10,10 @@ from flows.publish import Progress, flow_run_name, name_flow_run, publish
 from flows.request import Request
 from flows.verdicts import require_all_judged, require_deliverables, require_pass
 from flows.workshop import Workshop
-from recipes.notebook import executed
+from recipes.notebook import executed, failed_line
 from recipes.prelude import prelude
 from recipes.recipe import RecipeCell
+from recipes.recipe_file import NOTEBOOK
 from run_record import RunId
 from sandbox import Cell
 from tasks.browser_search import browser_search
@@ -101,7 +102,16 @@ class Frame:
         needed = set(self._request.dataflow.needs(cell.name))
         replays_s = sum(each.timeout_s for each in self._recipe.cells if each.name in needed)
         patience = Patience(cell.retries, cell.retry_delay_s, cell.timeout_s + replays_s + _GRACE_S)
-        self._do(sandbox_exec, step, patience)
+        try:
+            self._do(sandbox_exec, step, patience)
+        except StepFailed as error:
+            line = failed_line(cell.line, self._work.outputs.get(cell.name, ()))
+            if error.remedy or line is None:
+                raise
+            place = f"{self._recipe.folder / NOTEBOOK}, line {line}"
+            raise StepFailed(
+                error.problem, f"look at {place}; {steps.NOTEBOOK} of the run has its whole traceback", is_final=True
+            ) from None
 
     def _save_notebook(self) -> None:
         shown = self._work.outputs

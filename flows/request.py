@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from flows.expectations import expectations
+from flows.search_terms import check_terms
 from recipes.dataflow import Dataflow, dataflow
 from recipes.errors import BadParameter
 from recipes.inputs import check_inputs, sample_inputs
@@ -15,6 +16,9 @@ from recipes.parameters import resolve, text_fault
 from recipes.recipe import Recipe
 from recipes.searches import Query, queries
 from run_record import Question
+
+_SEEDS = 1 << 32
+"""How many there are: numpy takes no larger one, and cells hand run.seed to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +83,13 @@ def make_request(  # noqa: PLR0913  (all that can be asked of a recipe)
         parameters=resolve(recipe, parameters or {}),
         files=check_inputs(recipe, given),
         as_of=_day(as_of),
-        seed=seed,
+        seed=_seed(seed),
         is_sample=is_sample,
         is_refreshing=is_refreshing,
         dataflow=dataflow(recipe.cells),
     )
-    request.queries()  # its templates render, its cells can be judged, or its author is told
+    # Its templates render, its searches can be made, its cells can be judged, or its author is told.
+    check_terms(request.queries(), request.as_of)
     for cell in recipe.cells:
         expectations(cell)
     return request
@@ -94,6 +99,12 @@ def _asked(objective: str) -> str:
     if fault := text_fault(objective):
         raise BadParameter(f"the objective {objective[:60]!a} {fault}", "ask a question in a sentence or two")
     return objective.strip()
+
+
+def _seed(given: int) -> int:
+    if not 0 <= given < _SEEDS:
+        raise BadParameter(f"the seed {str(given)[:40]} cannot be used", f"take a whole number from 0 to {_SEEDS - 1}")
+    return given
 
 
 def _day(given: str | None) -> str:

@@ -8,6 +8,7 @@ from jinja2 import TemplateSyntaxError
 from jinja2.sandbox import SandboxedEnvironment
 
 from flows.expectations import expectations
+from flows.search_terms import check_terms
 from recipes.dataflow import Dataflow
 from recipes.errors import RecipeError, meant
 from recipes.file_flow import FileFlow
@@ -60,7 +61,7 @@ def _searches(recipe: Recipe) -> Iterator[RecipeFinding]:
     if any(parameter.is_required for parameter in recipe.parameters.values()):
         return  # what the templates would see is not known
     try:
-        queries(recipe, resolve(recipe, {}), recipe.objective, _SOME_DAY)
+        check_terms(queries(recipe, resolve(recipe, {}), recipe.objective, _SOME_DAY), _SOME_DAY)
     except RecipeError as error:
         yield _error("recipe.toml: searches", error)
 
@@ -92,6 +93,9 @@ def _variables(recipe: Recipe) -> Iterator[RecipeFinding]:
         for name in sorted(flow.run_reads(cell.name).parameters - recipe.parameters.keys()):
             remedy = meant(name, recipe.parameters, f"declare it: [parameters.{name}]")
             yield RecipeFinding("error", place, f"run.parameters.{name} is no parameter of recipe.toml", remedy)
+        for name in sorted(flow.inputs_named(cell.name) - recipe.inputs.keys()):
+            remedy = meant(name, recipe.inputs, f"declare it: [inputs.{name}]")
+            yield RecipeFinding("error", place, f'run.inputs["{name}"] is no input of recipe.toml', remedy)
 
 
 def _files(recipe: Recipe) -> Iterator[RecipeFinding]:

@@ -136,11 +136,18 @@ def load_settings(flags: Mapping[str, Any]) -> Settings:  # Any: the values of f
         name = str(first["loc"][0]).removeprefix(PREFIX.lower())
         source = _source(name, flags, in_file)
         raise UsageError(f"the setting {name} is refused: {first['msg']}", f"it comes from: {source}") from None
+    home = expanded("home", settings.home).absolute()
+    recipes = tuple(expanded("folder of recipes", folder) for folder in settings.recipes)
+    documents = expanded("folder of documents", settings.documents)
+    return settings.model_copy(update={"home": home, "recipes": recipes, "documents": documents})
+
+
+def expanded(what: str, path: Path) -> Path:
+    """With a user's home for its ~; UsageError for one of nobody's."""
     try:
-        home = settings.home.expanduser().absolute()
+        return path.expanduser()
     except RuntimeError as error:
-        raise UsageError(f"the home {settings.home} is refused: {error}", "name it without ~") from None
-    return settings.model_copy(update={"home": home})
+        raise UsageError(f"the {what} {path} is refused: {error}", "name it without ~") from None
 
 
 def origins(settings: Settings, flags: Mapping[str, Any]) -> list[Origin]:  # Any: as above

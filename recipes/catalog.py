@@ -43,7 +43,7 @@ class Catalog:
     def find(self, name_or_path: str) -> Recipe:
         """The recipe of that name, or in that folder."""
         if "/" in name_or_path or name_or_path in (".", "..") or name_or_path.endswith(".toml"):
-            return self._at(Path(name_or_path).expanduser())
+            return self._at(Path(os.path.expanduser(name_or_path)))  # a ~ of nobody's stays, and is not there
         found = [folder for folder in self._all() if folder.name == name_or_path]
         if not found:
             if Path(name_or_path, FILE).is_file():

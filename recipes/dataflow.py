@@ -9,7 +9,7 @@ from recipes.imports import imports_in
 from recipes.module_state import changing_cells
 from recipes.reach import restores_objects
 from recipes.recipe import RecipeCell
-from recipes.run_reads import RunReads, reads_of_run, ways_to_run
+from recipes.run_reads import RunReads, WaysToRun, inputs_named, reads_of_run, ways_to_run
 
 
 def dataflow(cells: Sequence[RecipeCell]) -> "Dataflow":
@@ -76,6 +76,10 @@ class Dataflow:
     def run_reads(self, cell: str) -> RunReads:
         """What of the run a cell reads, itself or through the code of the cells it needs."""
         return RunReads.together(self._own_run_reads[name] for name in (*self.needs(cell), cell))
+
+    def inputs_named(self, cell: str) -> frozenset[str]:
+        """The inputs that a cell asks for by name."""
+        return inputs_named(self.names(cell), self._ways)
 
     def undefined(self, cell: str) -> tuple[str, ...]:
         """Names that a cell uses and that neither an earlier cell nor itself nor Python defines."""
@@ -162,10 +166,13 @@ class Dataflow:
         return found
 
     @cached_property
+    def _ways(self) -> WaysToRun:
+        return ways_to_run(self._trees.values())
+
+    @cached_property
     def _own_run_reads(self) -> Mapping[str, RunReads]:
-        ways = ways_to_run(self._trees.values())
         return {
-            name: RunReads(everything=True) if name in self._reading_all else reads_of_run(one, ways)
+            name: RunReads(everything=True) if name in self._reading_all else reads_of_run(one, self._ways)
             for name, one in self._cells.items()
         }
 

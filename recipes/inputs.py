@@ -1,5 +1,6 @@
 """A recipe's input files, checked before anything runs and without reading more of them than that needs."""
 
+import codecs
 import csv
 import itertools
 import os
@@ -30,6 +31,8 @@ _KINDS = {
     b"%PDF": "a PDF",
     b"\xd0\xcf\x11\xe0": "an old Excel file",
 }
+_MARKS = codecs.BOM_UTF8 + codecs.BOM_UTF16  # what a file that holds nothing may begin with
+_BLANK = b" \t\r\n\f\v\0"
 _OTHER_KINDS = {
     stat.S_ISDIR: "a folder",
     stat.S_ISFIFO: "a pipe, not a file",
@@ -98,14 +101,15 @@ def _head(wanted: Input, path: Path) -> bytes:
             _check_kind(wanted, path, os.fstat(file.fileno()).st_mode)  # it may be another file by now
             head = file.read(_HEAD_BYTES)
     except FileNotFoundError:
-        beside = [other.name for other in path.parent.glob("*")] if path.parent.is_dir() else []
+        beside = [other.name for other in path.parent.glob("*") if other.exists()] if path.parent.is_dir() else []
         remedy = meant(path.name, beside, f"name a file that is there: --file {wanted.name}=PATH")
-        raise BadInput(f"{path} is not there (input {wanted.name})", remedy) from None
+        what = f"is a link to {os.readlink(path)}, which is not there" if path.is_symlink() else "is not there"
+        raise BadInput(f"{path} {what} (input {wanted.name})", remedy) from None
     except ValueError:  # what no file can be called, for Python
         raise BadInput(f"{str(path)[:80]!r} is no path (input {wanted.name})", f"--file {wanted.name}=PATH") from None
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror}", "mend its mode, or name another file") from None
-    if not head.strip():
+    if not head.lstrip(_MARKS).strip(_BLANK):
         raise BadInput(f"{path} is empty (input {wanted.name})", "look where it was written, or name another file")
     return head
 
@@ -157,12 +161,17 @@ def _check_columns(wanted: Input, path: Path, header: list[str], first: list[str
             continue
         row = ", ".join(_quoted(field) for field in first[:12]) if first else "none"
         shown = ", ".join(names[:30]) + (f" and {len(names) - 30} more" if len(names) > 30 else "")
-        is_date = wanted.columns[column] == "date"
-        otherwise = f"add the column {column}" + (": " + _WANTED["date"] if is_date else "")
         raise BadInput(
             f"{path.name} has no column '{column}'.\n  columns: {shown}     first row: {row}",
-            meant(column, names, otherwise) + (f" Call it {column} in the file's first line" if names else ""),
+            _missing(column, wanted.columns[column], names),
         )
+
+
+def _missing(column: str, kind: ColumnKind, names: list[str]) -> str:
+    like = f": {_WANTED[kind]};" if kind in _WANTED else ","
+    otherwise = f"add a column {column}{like} or give the one that holds it this name, in the file's first line"
+    remedy = meant(column, names, otherwise)
+    return remedy if remedy == otherwise else f"{remedy} Call it {column} in the file's first line"
 
 
 def _quoted(field: str) -> str:

@@ -12,6 +12,7 @@ from recipes.errors import RecipeInvalid
 _MARKER = re.compile(r"# %%(?!%)(.*)")
 _MARKDOWN = re.compile(r"\[(?:markdown|md)\]")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_IN_CELL = re.compile(r"^\s*Cell In\[\d+\], line (\d+)", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"\A# ---\n(?:#.*\n)*?# ---\n")
 _OUTPUT_FIELDS: dict[str, tuple[str, ...]] = {
     "stream": ("name", "text"),
@@ -90,6 +91,16 @@ def _checked_name(title: str, line: int, where: str) -> str:
 
 def _as_prose(body: str) -> str:
     return "\n".join(re.sub(r"^# ?", "", line) for line in body.split("\n"))
+
+
+def failed_line(first: int, outputs: Sequence[Mapping[str, JsonValue]]) -> int | None:
+    """The line of notebook.py in which a cell failed, if its code begins on line `first`."""
+    for output in outputs:
+        if isinstance(shown := output.get("traceback"), list):
+            newest = "".join(map(str, shown)).split("Traceback (most recent call last):")[-1]  # others are its causes
+            if found := _IN_CELL.search(newest):
+                return first + int(found[1]) - 1
+    return None
 
 
 def executed(

@@ -1,5 +1,6 @@
 """Reading a recipe from its folder: recipe.toml says what it is, notebook.py has its cells."""
 
+import json
 import os
 import tomllib
 from collections.abc import Iterable
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import Field, JsonValue, ValidationError
+from pydantic_core import ErrorDetails
 
 from recipes.errors import BadParameter, RecipeInvalid, RecipeNotFound, meant
 from recipes.notebook import NotebookCell, parse
@@ -19,6 +21,16 @@ FILE = "recipe.toml"
 NOTEBOOK = "notebook.py"
 _TAKEN = ("objective", "as_of", "item")  # what templates of searches see beside the parameters
 _TABLES = ("parameters", "inputs")
+_LONGEST = 60
+_REASONS = {
+    "extra_forbidden": "there is no such key",
+    "missing": "it is missing",
+    "tuple_type": "it must be a list: [ … ], or [[ … ]] above each of several tables",
+    "dict_type": "it must be a table",
+    "model_type": "it must be a table",
+    "too_short": "it must hold one at least",
+    "string_pattern_mismatch": "a name takes small letters, digits and _, and begins with a letter",
+}
 
 
 class _CellTable(Frozen):
@@ -85,17 +97,32 @@ def _told(path: Path) -> _File:
     try:
         return _File(**content)
     except ValidationError as error:
-        first = error.errors()[0]
+        first = first_fault(error)
         place = [str(part) for part in first["loc"]]
-        raise RecipeInvalid(
-            f"{path}: {'.'.join(place)}: {_reason(first['msg'])}", _remedy(first["type"], place)
-        ) from None
+        raise RecipeInvalid(f"{path}: {'.'.join(place)}: {reason(first)}", _remedy(first["type"], place)) from None
 
 
-def _reason(message: str) -> str:
-    """In words that fit a file: pydantic speaks of extra inputs and fields."""
-    said = {"Extra inputs are not permitted": "there is no such key", "Field required": "it is missing"}
-    return said.get(message, message.removeprefix("Value error, "))
+def first_fault(error: ValidationError) -> ErrorDetails:
+    """A key that is not known before all else: the one that is missing may be that one, misspelt."""
+    faults = error.errors()
+    return next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
+
+
+def reason(fault: ErrorDetails) -> str:
+    """In words that fit a file, with the value: pydantic speaks of extra inputs, tuples and patterns."""
+    if said := _REASONS.get(fault["type"]):
+        return said
+    message = fault["msg"].removeprefix("Value error, ")
+    return message.replace("Input", _shown(fault["input"]), 1) if message.startswith("Input ") else message
+
+
+def _shown(value: object) -> str:
+    """As it stands in the file."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):
+        text = "this value"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _remedy(kind: str, where: list[str]) -> str:
@@ -129,7 +156,8 @@ def _check_defaults(told: _File, folder: Path) -> None:
             value_of(parameter, parameter.default)
         except BadParameter as error:
             raise RecipeInvalid(
-                f"{folder / FILE}: parameters.{parameter.name}.default: {error.problem}", error.remedy
+                f"{folder / FILE}: parameters.{parameter.name}.default: {error.problem}",
+                f"default = {error.remedy.partition('=')[2]}",
             ) from None
 
 

@@ -9,6 +9,7 @@ from recipes.imports import Imported, imports_in, own_packages
 
 _RUN = "recipes.kit.run"
 _OURS = "recipes"
+_OF_MAPPINGS = ("get", "items", "keys", "values")
 _PLAIN = ("as_of", "objective", "seed", "inputs")
 
 
@@ -73,6 +74,23 @@ def reads_of_run(cell: CellNames, ways: WaysToRun) -> RunReads:
     )
 
 
+def inputs_named(cell: CellNames, ways: WaysToRun) -> frozenset[str]:
+    """The inputs that its code asks for by name: run.inputs["data"], run.inputs.data."""
+    return frozenset(filter(None, (_input_named(node, ways.runs) for node in ast.walk(cell.tree))))
+
+
+def _input_named(node: ast.AST, runs: Collection[str]) -> str:
+    match node:
+        case ast.Subscript(
+            value=ast.Attribute(value=ast.Name(id=name), attr="inputs"), slice=ast.Constant(value=str(wanted))
+        ) if name in runs:
+            return wanted
+        case ast.Attribute(value=ast.Attribute(value=ast.Name(id=name), attr="inputs"), attr=wanted) if name in runs:
+            return "" if wanted.startswith("_") or wanted in _OF_MAPPINGS else wanted
+        case _:
+            return ""
+
+
 def _leads_there(origin: str) -> bool:
     """Packages and modules through which `run` can be had without its name: `import recipes.kit as kit`."""
     return origin in (_OURS, "recipes.kit", "recipes.kit.current_run") or origin.startswith("recipes.kit.current_run.")
@@ -95,7 +113,7 @@ def _parts(node: ast.AST, runs: Collection[str]) -> Iterator[str]:
             name in runs
         ):
             # Methods of a mapping (keys, items, get) and what lies beneath see all of it.
-            is_all = parameter.startswith("_") or parameter in ("get", "items", "keys", "values")
+            is_all = parameter.startswith("_") or parameter in _OF_MAPPINGS
             yield "parameters" if is_all else f"parameters.{parameter}"
         case ast.Subscript(
             value=ast.Attribute(value=ast.Name(id=name), attr="parameters"), slice=ast.Constant(value=str(parameter))

@@ -29,6 +29,13 @@ _log = logging.getLogger(__name__)
 _FINAL = {"invalid_args", "tool_not_allowed", "unknown_tool", "out_of_scope", "immutable", "cancelled"}
 """Refusals that asking again would only bring again."""
 
+_REMEDIES = {
+    "timeout": "raise its timeout_s in recipe.toml, or make its work smaller",
+    "oom": "have it work on less at a time; or raise PARTNER_CELL_MEMORY_MB",
+    "limit": "`partner config` shows the limits",
+}
+"""By what stopped a cell."""
+
 
 class Work:
     """Does the steps of one run for the tasks and their hooks.
@@ -128,7 +135,7 @@ class Work:
         self._tell(step, recorded)
         refusal = outcome.refusal
         why = refusal.problem if refusal else outcome.report.detail
-        remedy = refusal.remedy if refusal else self._doubt_what_was_run_again()
+        remedy = refusal.remedy if refusal else _REMEDIES.get(outcome.report.cause) or self._doubt_what_was_run_again()
         return StepFailed(f"step '{step.name}' failed: {why}", remedy, is_final=outcome.code in _FINAL)
 
     def _doubt_what_was_run_again(self) -> str:

@@ -180,7 +180,7 @@ def run_(
     file: Annotated[list[str] | None, typer.Option(help="An input; may be given again.", metavar="NAME=PATH")] = None,
     sample: Annotated[bool, typer.Option("--sample", help="On the recipe's own sample data and documents.")] = False,
     as_of: Annotated[str | None, typer.Option(help="What the run takes for today.", metavar="DATE")] = None,
-    seed: Annotated[int, typer.Option(help="Where random numbers start.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Where random numbers start.")] = 0,
     refresh: Annotated[bool, typer.Option("--refresh", help="Run every step, whatever is in the cache.")] = False,
     backend: Annotated[Literal["auto", "docker", "jail"], typer.Option(help="What cells are walled in by.")] = "auto",
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Follow it, or leave it running and go.")] = True,

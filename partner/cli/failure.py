@@ -1,6 +1,7 @@
 """What a failed command says, and the exit code that says whose fault it was."""
 
 import signal
+import sys
 from contextlib import suppress
 
 import typer
@@ -45,12 +46,18 @@ def report(error: BaseException, *, as_json: bool) -> int:
         case OSError():
             return report(MachineRefused.because(str(error.filename or "this machine"), error), as_json=as_json)
         case _:
+            if as_json:
+                _print_object(type(error).__name__, str(error), "this is our own fault: stderr has where it happened")
             raise error
     if as_json:
-        with suppress(OSError):  # it may have been stdout itself that failed
-            kind = error.code if isinstance(error, Refused) else type(error).__name__
-            print_json({"error": {"kind": kind, "problem": problem, "remedy": remedy}})
+        _print_object(error.code if isinstance(error, Refused) else type(error).__name__, problem, remedy)
     return code
+
+
+def _print_object(kind: str, problem: str, remedy: str) -> None:
+    with suppress(OSError):  # it may have been stdout itself that failed
+        print_json({"error": {"kind": kind, "problem": problem, "remedy": remedy}})
+        sys.stdout.flush()
 
 
 _EXIT_CODES = {

@@ -10,7 +10,7 @@ from partner.cli.failure import USAGE
 from partner.cli.screen import count, mark, print_json, print_table, say
 from partner.errors import UsageError
 from partner.recipe_check import check
-from partner.settings import load_settings
+from partner.settings import expanded, load_settings
 from recipes.catalog import STANDARD, Catalog, Listed
 from recipes.scaffold import new_recipe
 from run_record.plain_text import printable
@@ -58,7 +58,7 @@ def completions(flags: Flags, incomplete: str) -> list[str]:
 
 def make_recipe(flags: Flags, name: str, folder: Path | None, *, as_json: bool) -> None:
     settings = load_settings(flags)
-    place = (folder or next(iter(settings.recipes), Path("my-recipes"))).expanduser()
+    place = expanded("folder", folder or next(iter(settings.recipes), Path("my-recipes")))
     if place.resolve() == STANDARD.resolve():
         raise UsageError(f"{place} is where the standard recipes are", "name another with --folder or PARTNER_RECIPES")
     catalog = Catalog(settings.recipes)

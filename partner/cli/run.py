@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -22,11 +23,12 @@ from partner.errors import PartnerError, Refused, ServerFailed, UsageError
 from partner.launch import PrefectServer, client_settings, find_server, kept_up
 from partner.launch.folder import ServerFolder
 from partner.launch.workshop import make_workshop
+from partner.settings import expanded
 from recipes.errors import RecipeError
 from recipes.recipe import Recipe
 from run_record import RunId, RunRecordError
 from run_record.plain_text import printable
-from sandbox import SandboxError
+from sandbox import NoSafeSandbox, SandboxError
 from tasks.errors import TaskError
 
 _NOTHING = "nothing was run"
@@ -93,14 +95,16 @@ def run_detached(flags: Flags, wish: Wish, *, as_json: bool) -> None:
         str(here.settings.home),
         "run",
         f"--announce={tell}",
+        *(["--json"] if as_json else []),
         *_arguments(wish),
     ]
-    with open(log, "wb") as output:
+    answer = log.with_suffix(".json")
+    with open(log, "wb") as said, open(answer, "wb") if as_json else nullcontext(said) as output:
         process = subprocess.Popen(  # noqa: S603  (our own interpreter and module)
             command,
             stdin=subprocess.DEVNULL,
             stdout=output,
-            stderr=subprocess.STDOUT,
+            stderr=said,
             pass_fds=[tell],
             start_new_session=True,
         )
@@ -110,6 +114,10 @@ def run_detached(flags: Flags, wish: Wish, *, as_json: bool) -> None:
     if not run_id:  # it ended before it opened a run, and has said why
         status = process.wait()
         sys.stderr.write(log.read_text(errors="replace"))
+        if as_json:
+            sys.stdout.write(answer.read_text(errors="replace"))
+        for told_already in (log, answer):
+            told_already.unlink(missing_ok=True)
         sys.exit(status or FAILED)
     if as_json:
         print_json({"run_id": run_id})
@@ -129,12 +137,15 @@ def _arguments(wish: Wish) -> list[str]:
 
 def _request(recipe: Recipe, wish: Wish) -> Request:
     if wish.backend == "docker":
-        raise UsageError("there is no Docker backend in this version", "leave --backend out, or say --backend jail")
+        raise NoSafeSandbox("there is no Docker backend in this version", "leave --backend out, or say --backend jail")
+    files = _pairs(wish.files, "--file", "data=sales.csv")
+    for name in (name for name, path in files.items() if not path):
+        raise UsageError(f"--file {printable(name)}= names no file", f"--file {printable(name)}=PATH")
     return make_request(
         recipe,
         objective=plain(wish.objective, "objective"),
         parameters=_pairs(wish.parameters, "--param", "top_n=5"),
-        files={name: Path(path).expanduser() for name, path in _pairs(wish.files, "--file", "data=sales.csv").items()},
+        files={name: expanded(f"input {name}", Path(path)) for name, path in files.items()},
         as_of=wish.as_of,
         seed=wish.seed,
         is_sample=wish.sample,

@@ -1,18 +1,23 @@
 """The command line when it is called wrongly, watched oddly, or stopped."""
 
 import functools
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
 
 from fakes.command_line import partner
 from fakes.forger import forge
+from partner.cli import run_screen
+from partner.cli.app import run as run_command
 from partner.cli.failure import exit_code
+from partner.cli.screen import mark
 from run_record import Home, RunId, RunRecord
 from run_record.errors import RunIsBusy
 
@@ -195,3 +200,46 @@ def test_json_is_one_object_and_nothing_else(run: str) -> None:
         ["files", "ls", run], ["files", "read", run, "facts.json"], ["files", "write", run, "f"], ["close", run],
     ):  # fmt: skip
         assert isinstance(json.loads(partner(*command, "--json", stdin=b"x").stdout), dict), command
+
+
+def test_even_our_own_fault_is_one_object_with_json(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A program that reads stdout learns what it was; where it happened goes to stderr as always."""
+
+    def breaks(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("by nothing")
+
+    monkeypatch.setattr("partner.cli.config.show_config", breaks)
+    with pytest.raises(ZeroDivisionError):
+        run_command(["config", "--json"])
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert (error["kind"], error["problem"]) == ("ZeroDivisionError", "by nothing")
+
+
+def test_a_mark_has_its_colour_where_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Progress on stderr is plain in a file, also while stdout is a terminal; and the other way round."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert mark("✓") == "\033[32m✓\033[0m"
+    assert mark("✓", io.StringIO()) == "✓"
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert mark("✓", Terminal()) == "\033[32m✓\033[0m"
+
+
+@pytest.mark.parametrize(("columns", "room"), [(0, 46), (40, 12), (80, 33), (200, 46)])
+def test_a_step_is_one_line_of_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: int, room: int) -> None:
+    """What came of it is cut where the terminal is narrow; where there is none it has its full width."""
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (24, columns))
+    with open(theirs, "w") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        assert run_screen._room() == room
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert run_screen._room() == 46
+    os.close(ours)

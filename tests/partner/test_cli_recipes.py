@@ -1,6 +1,8 @@
 """partner recipes, recipe new, recipe check."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,14 @@ def test_a_new_recipe_passes_its_check(tmp_path: Path) -> None:
     assert partner("recipe", "check", tmp_path / "mine" / "other").code == 0
 
 
+def test_a_new_recipe_lints(tmp_path: Path) -> None:
+    """With the rules that ruff has by itself: its author need not begin with our mistakes."""
+    assert partner("recipe", "new", "churn-report", "--folder", tmp_path).code == 0
+    lint = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", str(tmp_path / "churn-report")]
+    done = subprocess.run(lint, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_standard_recipes_pass_their_check() -> None:
     """With no advice either."""
     for name in Catalog().names():
@@ -53,6 +63,8 @@ def test_the_standard_recipes_pass_their_check() -> None:
     [
         ("notebook.py", "profile_of(loaded", "profil_of(loaded", "profil_of is not defined"),
         ("notebook.py", "run.parameters.top_n", "run.parameters.top", "run.parameters.top is no parameter"),
+        ("notebook.py", 'run.inputs["data"]', 'run.inputs["date"]', 'run.inputs["date"] is no input'),
+        ("notebook.py", 'run.inputs["data"]', "run.inputs.dat", "did you mean data?"),
         ("notebook.py", 'with open("profile.json") as file:\n    told', 'with open("x.json") as file:\n    told', "x.json is read"),
         ("recipe.toml", 'expects.files = [{ path = "artifacts', 'expects.files = [{ paths = "artifacts', "cells.page.expects"),
         ("recipe.toml", 'deliverables = ["artifacts/quick_look', 'deliverables = ["artifacts/quick_lok', "no cell is expected"),
@@ -80,3 +92,17 @@ def test_an_unknown_recipe_is_not_found() -> None:
     """Exit 5, with the close name."""
     answer = partner("recipe", "check", "quik-look")
     assert (answer.code, "quick-look" in answer.stderr) == (5, True)
+
+
+def test_the_home_of_nobody_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ~ that names no user is no fault of ours, wherever a path is given."""
+    path = "~no-such-user/x"
+    for arguments in (["recipe", "new", "abc", "--folder", path], ["run", "quick-look", "--file", f"data={path}"]):
+        answer = partner(*arguments)
+        assert (answer.code, f"{path} is refused" in answer.stderr) == (2, True), answer
+    assert partner("run", path).code == 5
+    for variable in ("PARTNER_RECIPES", "PARTNER_DOCUMENTS"):
+        monkeypatch.setenv(variable, path)
+        answer = partner("recipes")
+        assert (answer.code, f"{path} is refused" in answer.stderr) == (2, True), answer
+        monkeypatch.delenv(variable)

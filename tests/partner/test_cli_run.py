@@ -88,8 +88,8 @@ def test_a_run_shows_its_steps_and_ends_with_what_it_made(shell: Shell) -> None:
     done = shell("run", "sums", "--sample", "--objective", "Is it five?")
     assert done.returncode == 0, done.stderr
     assert "objective: Is it five?" in done.stderr
-    path = Path(done.stdout.split()[0])
-    assert path.read_text() == "5"
+    rows, path = (Path(line.split()[0]) for line in done.stdout.splitlines())
+    assert (rows.name, path.read_text()) == ("rows.csv", "5")
     steps = [line.split()[0] for line in done.stderr.splitlines() if " PASS " in line]
     assert steps == ["input", "sum", "save", "list"]
     again = shell("run", "sums", "--sample")
@@ -131,7 +131,10 @@ def test_json_is_one_object_as_the_design_has_it(shell: Shell) -> None:
         (["sums", "--sample", "--param", "factr=2"], 2, "did you mean factor?"),
         (["sums", "--sample", "--param", "factor=1", "--param", "factor=2"], 2, "twice"),
         (["sums", "--sample", "--as-of", "yesterday"], 2, "2026-03-31"),
-        (["sums", "--sample", "--backend", "docker"], 2, "no Docker backend"),
+        (["sums", "--sample", "--backend", "docker"], 4, "no Docker backend"),
+        (["sums", "--sample", "--seed", "99999999999999999999999"], 2, "from 0 to 4294967295"),
+        (["sums", "--sample", "--seed=-1"], 2, "from 0 to 4294967295"),
+        (["sums", "--file", "data="], 2, "--file data= names no file"),
     ],
 )
 def test_bad_input_names_the_value_and_the_remedy(shell: Shell, arguments: list[str], code: int, said: str) -> None:
@@ -193,9 +196,14 @@ def test_a_run_can_be_left_to_itself(shell: Shell) -> None:
         return json.loads(shell("show", run_id, "--json").stdout)["state"] == "done"
 
     wait_until(is_done, "the run ends")
+    kept = {path.name for path in (shell.top / "home" / "detached").iterdir()}
     refused = shell("run", "sums", "--sample", "--param", "factor=0", "--no-wait")
     assert refused.returncode == 2
     assert "below 1" in refused.stderr
+    refused = shell("run", "sums", "--sample", "--param", "factor=0", "--no-wait", "--json")
+    assert refused.returncode == 2
+    assert json.loads(refused.stdout)["error"]["kind"] == "BadParameter"
+    assert {path.name for path in (shell.top / "home" / "detached").iterdir()} == kept
 
 
 def on_a_terminal(shell: Shell, columns: int, *arguments: str) -> str:
@@ -217,7 +225,7 @@ def on_a_terminal(shell: Shell, columns: int, *arguments: str) -> str:
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_a_failing_run_fits_the_terminal(shell: Shell, columns: int) -> None:
-    """Step lines are aligned and none is broken; the failure is said once, in a sentence, at the end."""
+    """Step lines are aligned and none is broken; the failure is said once, at the end."""
     long = "a_cell_of_which_the_name_is_long"
     folder = shell.top / "recipes" / "fails"
     shutil.copytree(shell.top / "recipes" / "sums", folder, dirs_exist_ok=True)
@@ -229,8 +237,27 @@ def test_a_failing_run_fits_the_terminal(shell: Shell, columns: int) -> None:
     assert max(map(len, steps)) < columns
     assert "Traceback" not in seen
     assert seen.count("no " + "x" * 80) == 1
-    assert seen.rstrip().splitlines()[-1].startswith(f"error: step '{long}' failed: ValueError: no x")
+    error, remedy = seen.rstrip().splitlines()[-2:]
+    assert error.startswith(f"error: step '{long}' failed: ValueError: no x")
+    assert remedy.startswith("  → look at ")
     runs = on_a_terminal(shell, columns, "runs").splitlines()
     shown = [line for line in on_a_terminal(shell, columns, "show", "latest").splitlines() if " PASS " in line]
     assert "Is it more than" in runs[0]
     assert max(map(len, runs + shown)) < columns
+
+
+def test_a_cell_that_fails_is_told_in_our_words(shell: Shell) -> None:
+    """The line of notebook.py it failed in and where its traceback is; no stack of ours or Prefect's; exit 1."""
+    notebook = shell.top / "recipes" / "sums" / "notebook.py"
+    notebook.write_text(NOTEBOOK + "\n# %% last\n\nimport math\nmath.sqrt(-1)\n")
+    try:
+        done = shell("run", "sums", "--sample")
+    finally:
+        notebook.write_text(NOTEBOOK)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    line = NOTEBOOK.count("\n") + 5
+    assert (
+        f"error: step 'last' failed: ValueError: math domain error\n  → look at {notebook}, line {line};" in done.stderr
+    )
+    assert "notebook.ipynb of the run has its whole traceback" in done.stderr

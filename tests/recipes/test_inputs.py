@@ -35,6 +35,9 @@ def test_usual_tables_are_understood(tmp_path: Path, encoding: str, delimiter: s
     [
         ("", "is empty"),
         (" \n\n", "is empty"),
+        ("\ufeff\n", "is empty"),
+        ("\ufeff\r\n".encode("utf-16-le"), "is empty"),
+        ("date,total\n2025-01-31,1\n", "no column 'amount'.*→ add a column amount: a number .*understood\\); or give"),
         ("date,amount\n", "no rows below its header"),
         ("date,amount\n2025-01-31,1\n", "has 1 row; 2 or more are needed"),
         ("day,amount\nx,1\ny,2\n", r"no column 'date'.*columns: day, amount +first row: \"x\", 1"),
@@ -67,6 +70,9 @@ def test_a_missing_file_gets_the_close_one(tmp_path: Path) -> None:
     written(tmp_path, GOOD)
     with pytest.raises(BadInput, match=r"(?s)is not there.*did you mean sales\.csv"):
         check_input(WANTED, tmp_path / "sale.csv")
+    (tmp_path / "lost.csv").symlink_to("gone.csv")
+    with pytest.raises(BadInput, match=r"lost\.csv is a link to gone\.csv, which is not there.*\n  → name a file"):
+        check_input(WANTED, tmp_path / "lost.csv")
     with pytest.raises(BadInput, match="is a folder"):
         check_input(WANTED, tmp_path)
 

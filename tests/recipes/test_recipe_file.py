@@ -57,6 +57,12 @@ def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
     ("toml", "says"),
     [
         ("titel = 1\n", "titel.*did you mean title"),
+        ("retries = 99\n", r"retries: 99 should be less than or equal to 10"),
+        ("searches = 3\n", r"searches: it must be a list: \[ … \]"),
+        ("[cells]\nonly = 3\n", r"cells\.only: it must be a table"),
+        ('[parameters.n]\ntype = "int"\n', r'parameters\.n\.type: "int" should be'),
+        ('[parameters.A]\ntype = "text"\n', r"parameters\.A\.name: a name takes small letters"),
+        ('[parameters.n]\ntype = "integer"\nmost = 3\ndefault = 4\n', r"4 is above 3\n  → default = …3"),
         ("[cells.onyl]\n", "no such cell.*did you mean only"),
         ('[parameters.n]\ntype = "integer"\ndefault = "x"\n', "parameters.n.default.*'x' is not a whole number"),
         ('[parameters.n]\ntype = "choice"\n', "choices belong to"),
@@ -73,6 +79,13 @@ def test_what_cannot_be_is_named_with_its_place(tmp_path: Path, toml: str, says:
     """The author learns which key of which file is wrong, and what would do."""
     folder = write_recipe(tmp_path / "mine", toml)
     with pytest.raises(RecipeInvalid, match=f"(?s)recipe.toml.*{says}"):
+        read_recipe(folder)
+
+
+def test_a_misspelt_key_is_named_before_the_one_that_is_missing_for_it(tmp_path: Path) -> None:
+    """What the author wrote is what they find again."""
+    folder = write_recipe(tmp_path / "mine", head='title = "T"\npurpse = "P"\nobjective = "O"\ndeliverables = ["x"]\n')
+    with pytest.raises(RecipeInvalid, match=r"purpse: there is no such key\n  → did you mean purpose"):
         read_recipe(folder)
 
 

@@ -23,6 +23,11 @@ from recipes.searches import queries
         ("{% for k in [] %}{{ k }}{% else %}none{% endfor %}", "none"),
         ("{{ l|map('string')|join('+') }} = {{ l|sum }}", "1+2+3 = 6"),
         ("{% macro m(a) %}<{{ a }}>{% endmacro %}{{ m(1) }}{% set y %}b{{ x }}{% endset %}{{ y }}", "<1>babc"),
+        (
+            "{% set n = namespace(t=0) %}{% for a, b in [(1, 2), [3, 4]] %}{% set n.t = n.t + a * b %}{% endfor %}{{ n.t }}",
+            "14",
+        ),
+        ("{{ {'a': (1, 'b')} }} {{ 'x\ny'|indent(2) }} {{ l|tojson(indent=1)|length }}", "{'a': (1, 'b')} x\n  y 14"),
         ("{{ u|default('q') }} {{ l + [4] }} {{ x|upper }} {{ '2026-01'[:4]|int - 1 }}", "q [1, 2, 3, 4] ABC 2025"),
         (
             "{{ range(3)|list }} {{ '-' * 3 }} {{ 10 ** 3 }} {{ 7 % 3 }} {{ x|center(5) }}|",
@@ -64,8 +69,16 @@ def test_a_template_may_do_what_templates_do(template: str, text: str) -> None:
         f"{{{{ {'+'.join('1' * 3000)} }}}}",
         "{% include 'x' %}",
         "{{ 10**400 / 3 }}",
+        "{% set n = namespace(x=[1]) %}{% for i in range(60) %}{% set n.x = [n.x, n.x] %}{% endfor %}{{ n.x }}",
+        "{% set n = namespace(x=1) %}{% for i in range(60) %}{% set n.x = {1: n.x, 2: n.x} %}{% endfor %}{{ n.x }}",
+        "{% set n = namespace(x=1) %}{% for i in range(60) %}{% set n.x = (n.x, n.x) %}{% endfor %}{{ n.x == n.x[0] }}",
+        "{% set n = namespace(x=1) %}{% for i in range(60) %}{% set n.x = namespace(a=n.x, b=n.x) %}{% endfor %}",
+        "{{ (['a' * 90000] * 90000)|string }}",
+        "{{ ('\\t' * 90000).expandtabs(90000) }}",
+        "{{ ('\\n' * 90000)|indent(90000, blank=true) }}",
+        "{{ ([1] * 90000)|tojson(indent=90000) }}",
     ],
-    ids=range(26),
+    ids=range(34),
 )
 def test_a_template_that_would_not_end_well_is_its_authors(tmp_path: Path, template: str) -> None:
     """Too large, too deep, too long: its search is named, and nothing is made of it."""

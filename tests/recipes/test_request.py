@@ -31,6 +31,24 @@ def test_cells_that_cannot_be_followed_are_their_authors(tmp_path: Path, code: s
 
 
 @pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (
+            'date_range = "lately"',
+            r"searches\.m\.date_range: date range 'lately' is not understood\n  → one of day, week",
+        ),
+        ('date_range = "{{ as_of }}..2020"', r"searches\.m\.date_range: .* starts on 2026-01-31, after its end"),
+        ('allow_domains = ["acme.example/a b"]', r"searches\.m\.allow_domains: .*is not a domain\n  → write a name"),
+    ],
+)
+def test_a_search_that_the_tool_would_refuse_begins_no_run(tmp_path: Path, line: str, says: str) -> None:
+    """Its days and its domains are its author's: it is named, with what can be."""
+    recipe = read_recipe(write_recipe(tmp_path / "mine", f'[[searches]]\nname = "m"\nquery = "q"\n{line}\n'))
+    with pytest.raises(RecipeInvalid, match=says):
+        make_request(recipe, as_of="2026-01-31")
+
+
+@pytest.mark.parametrize(
     ("objective", "says"),
     [
         ("why\ud800", "objective 'why.ud800' holds half a character"),

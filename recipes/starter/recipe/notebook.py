@@ -11,7 +11,7 @@ table.head()
 # %% totals
 totals = table.groupby("group", as_index=False)["amount"].sum().sort_values("amount", ascending=False)
 totals.to_csv("totals.csv", index=False)
-totals
+totals.head()
 
 # %% report
 import csv
