@@ -40,9 +40,10 @@ class Progress:
 def width(stream: TextIO | None = None) -> int:
     """How many characters a line may have where it goes to (stderr, when nothing is named) without being broken."""
     try:
-        return os.get_terminal_size((stream or sys.stderr).fileno()).columns - 1
+        columns = os.get_terminal_size((stream or sys.stderr).fileno()).columns
     except (OSError, ValueError):  # no terminal: a file or a pipe breaks nothing
-        return _UNBROKEN
+        columns = 0
+    return columns - 1 if columns else _UNBROKEN
 
 
 def fitted(text: str, most: int) -> str:

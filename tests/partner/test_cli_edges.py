@@ -14,10 +14,9 @@ import pytest
 
 from fakes.command_line import partner
 from fakes.forger import forge
-from partner.cli import run_screen
 from partner.cli.app import run as run_command
 from partner.cli.failure import exit_code
-from partner.cli.screen import mark
+from partner.cli.screen import mark, width
 from run_record import Home, RunId, RunRecord
 from run_record.errors import RunIsBusy
 
@@ -232,14 +231,12 @@ def test_a_mark_has_its_colour_where_it_is_shown(monkeypatch: pytest.MonkeyPatch
     assert mark("✓", Terminal()) == "\033[32m✓\033[0m"
 
 
-@pytest.mark.parametrize(("columns", "room"), [(0, 46), (40, 12), (80, 33), (200, 46)])
-def test_a_step_is_one_line_of_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: int, room: int) -> None:
-    """What came of it is cut where the terminal is narrow; where there is none it has its full width."""
+@pytest.mark.parametrize(("columns", "room"), [(0, 1000), (40, 39), (200, 199)])
+def test_a_line_fits_the_terminal_it_goes_to(columns: int, room: int) -> None:
+    """Where there is no terminal, or one that does not say how wide it is, nothing need be cut."""
     ours, theirs = os.openpty()
     termios.tcsetwinsize(theirs, (24, columns))
     with open(theirs, "w") as terminal:
-        monkeypatch.setattr(sys, "stderr", terminal)
-        assert run_screen._room() == room
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    assert run_screen._room() == 46
+        assert width(terminal) == room
+    assert width(io.StringIO()) == 1000
     os.close(ours)
