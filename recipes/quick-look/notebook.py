@@ -61,11 +61,11 @@ def profile_of(column, units):
     return about
 
 
-loaded = pd.read_parquet("table.parquet")
-units = loaded.attrs.get("units", {})
+data = pd.read_parquet("table.parquet")
+read_units = data.attrs.get("units", {})
 profile = {
-    "rows": len(loaded),
-    "columns": [profile_of(loaded[name], units.get(str(name), [])) for name in loaded.columns],
+    "rows": len(data),
+    "columns": [profile_of(data[name], read_units.get(str(name), [])) for name in data.columns],
 }
 with open("profile.json", "w") as file:
     json.dump(profile, file, ensure_ascii=False, indent=1)
@@ -346,6 +346,14 @@ spans = [
 labels = {"number": "numeric", "date": "date", "text": "text", "yes or no": "yes or no", "empty": "empty"}
 kinds = {label: sum(c["kind"] == kind for c in known["columns"]) for kind, label in labels.items()}
 size = f"{count(known['rows'], 'row')} and {count(len(known['columns']), 'column')}"
+numbers = {
+    "rows": {"value": known["rows"], "unit": "rows", "format": "count", "step": "profile"},
+    "columns": {"value": len(known["columns"]), "unit": "columns", "format": "count", "step": "profile"},
+    "values_there": {"value": filled, "unit": "share of all values", "format": "percent", "step": "profile"},
+    "to_look_at": {"value": len(faults), "unit": "findings", "format": "count", "step": "problems"},
+}
+with open("numbers.json", "w") as file:
+    json.dump(numbers, file, indent=1)
 page.write(
     "artifacts/quick_look.html",
     "templates/quick_look.html.j2",
@@ -356,10 +364,10 @@ page.write(
     else "Nothing stands out in this table",
     lead=f"It has {size}; {percent(filled)} of all values are there.{''.join(spans)}",
     figures=[
-        ("Rows", amount(known["rows"]), "below the header"),
-        ("Columns", amount(len(known["columns"])), ", ".join(f"{n} {kind}" for kind, n in kinds.items() if n)),
-        ("Values there", percent(filled), f"of {amount(cells)}"),
-        ("To look at", amount(len(faults)), "listed below" if faults else "none found"),
+        ("Rows", amount(numbers["rows"]["value"]), "below the header"),
+        ("Columns", amount(numbers["columns"]["value"]), ", ".join(f"{n} {kind}" for kind, n in kinds.items() if n)),
+        ("Values there", percent(numbers["values_there"]["value"]), f"of {amount(cells)}"),
+        ("To look at", amount(numbers["to_look_at"]["value"]), "listed below" if faults else "none found"),
     ],
     problems=faults,
     charts=[{**chart, "svg": page.svg(chart["file"])} for chart in pictures],

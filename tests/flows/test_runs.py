@@ -1,5 +1,6 @@
 """A recipe as a flow: its steps in order, each judged; what it delivers; what it is held to."""
 
+import json
 import shutil
 from itertools import pairwise
 from typing import Any
@@ -82,6 +83,20 @@ def test_the_flow_run_is_named_after_the_run_and_shows_it(kitchen: Kitchen) -> N
     assert [line for before, line in pairwise(fields) if before and line.startswith("**")] == []
     assert [row["name"] for row in as_json(shown["sums-scores"]["data"])][1] == "load"
     assert {artifact["data"] for artifact in artifacts if artifact["type"] == "progress"} == {100.0}
+
+
+def test_the_key_figures_of_a_run_are_a_table_in_prefect(kitchen: Kitchen) -> None:
+    """numbers.json, a row for each figure; one that cannot be read shows nothing, and the run is none the worse."""
+    told = {"rows": {"value": 5, "unit": "rows", "interval": [4, 6]}}
+    for number, written in enumerate((json.dumps(told), '["no figures"]')):
+        kitchen.write("counts", {"count": f"open('numbers.json', 'w').write({written!r})"})
+        ran = kitchen.run("counts")
+        assert ran.error is None
+        with get_client(sync_client=True) as client:
+            wanted = {"artifacts": {"key": {"any_": ["counts-kpis"]}}}
+            shown = client._client.post("/artifacts/filter", json=wanted).json()
+        assert len(shown) == 1, number
+        assert as_json(shown[0]["data"]) == [{"name": "rows", "value": 5, "unit": "rows", "interval": "[4, 6]"}]
 
 
 def test_the_form_of_a_recipe_is_typed() -> None:

@@ -61,7 +61,7 @@ def test_the_standard_recipes_pass_their_check() -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "says"),
     [
-        ("notebook.py", "profile_of(loaded", "profil_of(loaded", "profil_of is not defined"),
+        ("notebook.py", "profile_of(data", "profil_of(data", "profil_of is not defined"),
         ("notebook.py", "run.parameters.top_n", "run.parameters.top", "run.parameters.top is no parameter"),
         ("notebook.py", 'run.inputs["data"]', 'run.inputs["date"]', 'run.inputs["date"] is no input'),
         ("notebook.py", 'run.inputs["data"]', "run.inputs.dat", "did you mean data?"),

@@ -88,7 +88,7 @@ def test_a_run_shows_its_steps_and_ends_with_what_it_made(shell: Shell) -> None:
     done = shell("run", "sums", "--sample", "--objective", "Is it five?")
     assert done.returncode == 0, done.stderr
     assert "objective: Is it five?" in done.stderr
-    rows, path = (Path(line.split()[0]) for line in done.stdout.splitlines())
+    path, rows = (Path(line.split()[0]) for line in done.stdout.splitlines())
     assert (rows.name, path.read_text()) == ("rows.csv", "5")
     steps = [line.split()[0] for line in done.stderr.splitlines() if " PASS " in line]
     assert steps == ["input", "sum", "save", "list"]

@@ -28,7 +28,7 @@ def test_a_server_of_somebody_elses_gets_the_users_own_settings() -> None:
 def test_settings_of_taste_stay_as_the_user_made_them() -> None:
     """Who wants Prefect's logs on the screen has them; nobody has its telemetry."""
     name = "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL"
-    assert client_settings(OURS, Path("home"), {})[name] == "ERROR"
+    assert client_settings(OURS, Path("home"), {})[name] == "CRITICAL"
     told = client_settings(OURS, Path("home"), {name: "DEBUG", "DO_NOT_TRACK": "0"})
     assert name not in told
     assert told["DO_NOT_TRACK"] == "1"

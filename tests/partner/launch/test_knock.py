@@ -68,7 +68,7 @@ def test_only_who_signs_this_knock_with_the_secret_is_our_server(
 
 def test_a_named_server_is_asked_with_what_the_user_has_for_it(tmp_path: Path) -> None:
     """A key, or a user and a password, or nothing."""
-    with listening(lambda _port, _nonce: b"3") as (port, told):
+    with listening(lambda _port, _nonce: b'"3.8.8"') as (port, told):
         for more in ({}, {"PREFECT_API_KEY": "pnu_1"}, {"PREFECT_API_AUTH_STRING": "a:b"}):
             find_server(tmp_path, 60, environ={"PREFECT_API_URL": f"http://127.0.0.1:{port}/api", **more})
     assert told == ["", "Bearer pnu_1", "Basic YTpi"]
