@@ -77,16 +77,18 @@ class Frame:
                     self._work.forget(step)
         for step, recorded in zip(searches, found, strict=True):
             self._progress.step()
-            require_pass(self._recipe, step, recorded)
+            require_pass(self._work.run, self._recipe, step, recorded)
         self._do(tmp_files, steps.evidence(zip(queries, found, strict=True)))
 
     def run_cells(self) -> None:
-        """One after another in the run's kernel; the notebook is saved also when one of them fails."""
+        """One after another in the run's kernel; the notebook is there also when one of them fails or is stopped."""
         try:
             for cell in self._recipe.cells:
                 self._run_cell(cell)
-        except Exception:
-            if not self.is_cancelled:
+        except BaseException as error:
+            if self.is_cancelled or not isinstance(error, Exception):
+                self._leave_notebook()
+            else:
                 self._save_notebook()
             raise
         self._save_notebook()
@@ -114,15 +116,22 @@ class Frame:
             ) from None
 
     def _save_notebook(self) -> None:
+        self._do(tmp_files, steps.notebook(self._notebook()))
+
+    def _leave_notebook(self) -> None:
+        """A run that was stopped takes no step any more: the file is recorded as the run is closed."""
+        self._work.run.workspace.write(steps.NOTEBOOK, self._notebook())
+
+    def _notebook(self) -> bytes:
         shown = self._work.outputs
         counts = {cell.name: number for number, cell in enumerate(self._recipe.cells, 1) if cell.name in shown}
-        self._do(tmp_files, steps.notebook(executed(self._recipe.notebook, shown, counts)))
+        return executed(self._recipe.notebook, shown, counts)
 
     def _do(self, task: StepTask, step: Step, patience: Patience | None = None) -> None:
         self._watch.began(step)
         recorded: Recorded = call(self._work, task, step, patience)
         self._progress.step()
-        require_pass(self._recipe, step, recorded)
+        require_pass(self._work.run, self._recipe, step, recorded)
 
 
 @contextmanager

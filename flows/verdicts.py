@@ -9,10 +9,10 @@ from three_tools.after_call import Recorded
 from three_tools.run import Run
 
 
-def require_pass(recipe: Recipe, step: Step, recorded: Recorded) -> None:
+def require_pass(run: Run, recipe: Recipe, step: Step, recorded: Recorded) -> None:
     """Stop at the first step that did not pass, if the recipe wants that."""
     if recipe.fail_fast and recorded.evaluation and recorded.evaluation.verdict != "PASS":
-        raise _below(step.name, recorded.evaluation)
+        raise _below(run, step.name, recorded.evaluation)
 
 
 def require_deliverables(run: Run, recipe: Recipe) -> None:
@@ -33,12 +33,12 @@ def require_all_judged(run: Run) -> None:
     for step in run.context().incomplete:
         judged = run.record.state.step(step.number).evaluation
         if judged is not None:
-            raise _below(step.name or str(step.number), judged)
+            raise _below(run, step.name or str(step.number), judged)
 
 
-def _below(name: str, judged: StepEvaluated) -> BelowThreshold:
+def _below(run: Run, name: str, judged: StepEvaluated) -> BelowThreshold:
     score = "" if judged.aggregate is None else f" {judged.aggregate:.2f}"
     return BelowThreshold(
         f"step {judged.step} ({name}): {judged.verdict}{score}: {judged.critique}",
-        f"see what was expected and found: partner cel, step {judged.step}",
+        f"see what was expected and found: partner cel {run.run_id} --at {judged.step}",
     )

@@ -44,7 +44,7 @@ class Catalog:
         """The recipe of that name, or in that folder."""
         if "/" in name_or_path or name_or_path in (".", "..") or name_or_path.endswith(".toml"):
             return self._at(Path(os.path.expanduser(name_or_path)))  # a ~ of nobody's stays, and is not there
-        found = [folder for folder in self._all() if folder.name == name_or_path]
+        found = self._called(name_or_path)
         if not found:
             if Path(name_or_path, FILE).is_file():
                 return read_recipe(Path(name_or_path))
@@ -64,10 +64,13 @@ class Catalog:
     def _all(self) -> list[Path]:
         return [folder for place in (self._standard, *self._folders) for folder in _recipes_in(place)]
 
+    def _called(self, name: str) -> list[Path]:
+        return [folder for folder in self._all() if folder.name == name]
+
     def _listed(self, folder: Path) -> Listed:
         is_standard = folder.parent == self._standard
         try:
-            self._refuse_shadow(folder)
+            self._refuse_shadow(self._called(folder.name)[-1])
             return Listed(folder.name, folder, read_recipe(folder), None, is_standard)
         except RecipeError as error:
             return Listed(folder.name, folder, None, error, is_standard)

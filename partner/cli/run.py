@@ -1,6 +1,7 @@
 """partner run: a recipe from a question to its deliverables."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -32,6 +33,7 @@ from sandbox import NoSafeSandbox, SandboxError
 from tasks.errors import TaskError
 
 _NOTHING = "nothing was run"
+_LEAST_FREE_BYTES = 16 << 20
 _OURS = (PartnerError, RecipeError, SandboxError, RunRecordError, TaskError, FlowError)
 
 
@@ -220,10 +222,14 @@ def _explained(error: Exception, here: Desk, run_id: str, server: PrefectServer)
 
     if isinstance(error, CancelledRun):
         return Refused("cancelled", "the run was cancelled in the Prefect UI", "what it did so far is kept")
-    if not isinstance(error, httpx.HTTPError | PrefectException):
+    is_gone = isinstance(error, RuntimeError) and str(error).startswith("Failed to reach API")
+    if not is_gone and not isinstance(error, httpx.HTTPError | PrefectException):
         raise error
     why = printable(f"{type(error).__name__}: {error}".splitlines()[0][:300])
     if run_id and state_of(here, RunId(run_id)).name == "done":
         say(f"note: the run is complete; Prefect's server could not be told: {why}")
         return None
-    return ServerFailed(f"Prefect's server at {server.api_url} failed: {why}", "`partner doctor` shows its state")
+    home = here.settings.home
+    is_full = server.is_ours and home.is_dir() and shutil.disk_usage(home).free < _LEAST_FREE_BYTES
+    remedy = f"the disk of {home} is full: make room on it" if is_full else "`partner doctor` shows its state"
+    return ServerFailed(f"Prefect's server at {server.api_url} failed: {why}", remedy)

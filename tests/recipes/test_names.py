@@ -56,6 +56,16 @@ def test_two_names_that_are_one_flow_are_refused(tmp_path: Path) -> None:
     assert {entry.name for entry in catalog.entries() if entry.error} == {"a_b", "quick_look"}
 
 
+def test_a_name_that_means_two_recipes_is_broken_in_both(tmp_path: Path) -> None:
+    """What the list says is what running it says."""
+    for place in ("one", "two"):
+        write_recipe(tmp_path / place / "mine")
+    catalog = Catalog([tmp_path / "one", tmp_path / "two"])
+    with pytest.raises(RecipeInvalid, match="has the name of the one in"):
+        catalog.find("mine")
+    assert [entry.folder.parent.name for entry in catalog.entries() if entry.error] == ["one", "two"]
+
+
 @pytest.mark.parametrize("name", ["recipe_flow", "workshop", "function_name", "flow"])
 def test_no_recipe_is_mistaken_for_what_finds_it(name: str) -> None:
     """A deployment's entrypoint is a name in that module."""
