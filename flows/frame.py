@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from flows import steps
 from flows.cancellation import heeding_cancellation
@@ -14,11 +14,11 @@ from recipes.notebook import executed, failed_line
 from recipes.prelude import prelude
 from recipes.recipe import RecipeCell
 from recipes.recipe_file import NOTEBOOK
-from run_record import RunId
+from run_record import RunId, RunRecordError
 from sandbox import Cell
 from tasks.browser_search import browser_search
 from tasks.call import Patience, StepTask, call, call_all
-from tasks.errors import StepFailed
+from tasks.errors import StepFailed, TaskError
 from tasks.kernel import Kernel
 from tasks.sandbox_exec import sandbox_exec
 from tasks.step import Step
@@ -86,10 +86,9 @@ class Frame:
             for cell in self._recipe.cells:
                 self._run_cell(cell)
         except BaseException as error:
-            if self.is_cancelled or not isinstance(error, Exception):
-                self._leave_notebook()
-            else:
-                self._save_notebook()
+            is_stopped = self.is_cancelled or not isinstance(error, Exception)
+            with suppress(RunRecordError, TaskError):  # what went wrong first is what is raised
+                self._leave_notebook() if is_stopped else self._save_notebook()
             raise
         self._save_notebook()
 
@@ -107,13 +106,15 @@ class Frame:
         try:
             self._do(sandbox_exec, step, patience)
         except StepFailed as error:
-            line = failed_line(cell.line, self._work.outputs.get(cell.name, ()))
-            if error.remedy or line is None:
-                raise
-            place = f"{self._recipe.folder / NOTEBOOK}, line {line}"
-            raise StepFailed(
-                error.problem, f"look at {place}; {steps.NOTEBOOK} of the run has its whole traceback", is_final=True
-            ) from None
+            raise self._with_its_place(cell, error) from None
+
+    def _with_its_place(self, cell: RecipeCell, error: StepFailed) -> StepFailed:
+        """Where in notebook.py a cell failed, when there is no better advice."""
+        line = failed_line(cell.line, self._work.outputs.get(cell.name, ()))
+        if error.remedy or line is None:
+            return error
+        place = f"{self._recipe.folder / NOTEBOOK}, line {line}"
+        return StepFailed(error.problem, f"look at {place}; {steps.NOTEBOOK} of the run has its whole traceback")
 
     def _save_notebook(self) -> None:
         self._do(tmp_files, steps.notebook(self._notebook()))
