@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 
 from flows import steps
 from flows.cancellation import heeding_cancellation
-from flows.publish import Progress, flow_run_name, name_flow_run, publish
+from flows.publish import Progress, flow_run_name, log_step, name_flow_run, publish
 from flows.request import Request
 from flows.verdicts import require_all_judged, require_deliverables, require_pass
 from flows.workshop import Workshop
@@ -76,8 +76,7 @@ class Frame:
                 for step in searches:
                     self._work.forget(step)
         for step, recorded in zip(searches, found, strict=True):
-            self._progress.step()
-            require_pass(self._work.run, self._recipe, step, recorded)
+            self._went(step, recorded)
         self._do(tmp_files, steps.evidence(zip(queries, found, strict=True)))
 
     def run_cells(self) -> None:
@@ -130,7 +129,10 @@ class Frame:
 
     def _do(self, task: StepTask, step: Step, patience: Patience | None = None) -> None:
         self._watch.began(step)
-        recorded: Recorded = call(self._work, task, step, patience)
+        self._went(step, call(self._work, task, step, patience))
+
+    def _went(self, step: Step, recorded: Recorded) -> None:
+        log_step(step.name, recorded)
         self._progress.step()
         require_pass(self._work.run, self._recipe, step, recorded)
 

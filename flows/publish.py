@@ -29,6 +29,7 @@ from prefect.client.schemas.filters import (
 from prefect.client.schemas.objects import StateType
 from prefect.context import FlowRunContext
 from prefect.exceptions import PrefectException
+from prefect.logging import get_run_logger
 from prefect.settings import PREFECT_API_URL
 from prefect.states import Crashed
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -36,6 +37,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from recipes.recipe import Recipe
 from run_record import RunId, RunRecord
 from run_record.state import RunState
+from three_tools.after_call import Recorded
 from three_tools.run import Run
 
 _LONGEST_CEL = 400_000
@@ -104,6 +106,14 @@ def show_crashed(name: str) -> None:
                 client.set_flow_run_state(flow_run.id, crashed, force=True)
     except _SERVER_TROUBLE as error:
         _log.warning("Prefect could not be told that the flow run %s has crashed: %s", name, error)
+
+
+def log_step(name: str, recorded: Recorded) -> None:
+    """What became of a step, as a line of the flow run's log."""
+    done, judged = recorded.step, recorded.evaluation
+    how = "taken over" if done and done.cached else "done" if recorded.outcome.ok else "failed"
+    verdict = f"{judged.verdict} {judged.aggregate:.2f}" if judged and judged.aggregate is not None else "not judged"
+    get_run_logger().info("%s: %s, %s: %s", name, how, verdict, judged.critique if judged else "")
 
 
 def publish(run: Run, recipe: Recipe, progress: Progress) -> None:

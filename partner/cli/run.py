@@ -76,7 +76,7 @@ def run_recipe(flags: Flags, wish: Wish, *, as_json: bool, announce: int | None 
         error = _explained(raised, here, screen.run_id, server)
     if not screen.run_id:
         raise error or ServerFailed("the flow ended before it opened a run", "see its log in the Prefect UI")
-    ended = Ended(RunId(screen.run_id), error, screen.page(server.ui_url), screen.seconds)
+    ended = Ended(RunId(screen.run_id), error, server.page(screen.flow_run_id), screen.seconds)
     show_end(here, ended, as_json=as_json)
     if error is not None:
         sys.exit(exit_code(error))

@@ -26,7 +26,7 @@ class RunScreen:
         self.run_id = ""
         self.seconds = 0.0
         self._began_s = 0.0
-        self._flow_run_id = ""
+        self.flow_run_id = ""
         self._is_quiet = quiet
         self._announce = announce
         self._progress = Progress()
@@ -49,7 +49,7 @@ class RunScreen:
     def opened(self, run: Run, recipe: Recipe) -> None:
         from prefect.runtime import flow_run
 
-        self.run_id, self._flow_run_id = run.run_id, str(flow_run.id or "")
+        self.run_id, self.flow_run_id = run.run_id, str(flow_run.id or "")
         if self._announce is not None:
             with open(self._announce, "w") as waiting:
                 print(run.run_id, file=waiting)
@@ -58,10 +58,6 @@ class RunScreen:
         objective = printable(run.record.state.opened.objective)
         head = f"{recipe.name}   run {run.run_id}"
         say(f"\n{beside(head, f'objective: {objective}', width())}")
-
-    def page(self, ui_url: str) -> str:
-        """Where the Prefect UI shows this run."""
-        return f"{ui_url}/runs/flow-run/{self._flow_run_id}" if self._flow_run_id else f"{ui_url}/runs"
 
     def began(self, step: Step) -> None:
         with self._lock:

@@ -47,6 +47,11 @@ class PrefectServer:
     is_ours: bool
     was_started: bool
 
+    def page(self, flow_run_id: str) -> str:
+        """Where it shows a flow run. Of ours the newer pages: who has not signed in is asked to, and led back."""
+        runs = f"{self.ui_url}/v2/runs" if self.is_ours else f"{self.ui_url}/runs"
+        return f"{runs}/flow-run/{flow_run_id}" if flow_run_id else runs
+
 
 @dataclass(frozen=True, slots=True)
 class ServerState:

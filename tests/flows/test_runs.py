@@ -85,6 +85,21 @@ def test_the_flow_run_is_named_after_the_run_and_shows_it(kitchen: Kitchen) -> N
     assert {artifact["data"] for artifact in artifacts if artifact["type"] == "progress"} == {100.0}
 
 
+def test_the_log_of_the_flow_run_tells_what_became_of_each_step(
+    kitchen: Kitchen, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A line with its name, whether it was done, and its verdict."""
+    kitchen.write("short", {"first": "1"})
+    with caplog.at_level("INFO", "prefect.flow_runs"):
+        kitchen.run("short")
+        kitchen.run("short")
+    told = [record.getMessage() for record in caplog.records if record.name == "prefect.flow_runs"]
+    assert [line for line in told if line.startswith("first: ")] == [
+        "first: done, PASS 1.00: the call did what was asked",
+        "first: taken over, PASS 1.00: the call did what was asked",
+    ]
+
+
 def test_the_key_figures_of_a_run_are_a_table_in_prefect(kitchen: Kitchen) -> None:
     """numbers.json, a row for each figure; one that cannot be read shows nothing, and the run is none the worse."""
     told = {"rows": {"value": 5, "unit": "rows", "interval": [4, 6]}}

@@ -40,13 +40,13 @@ def a_finished_run() -> str:
 
 
 def test_a_person_sees_a_run_and_the_browser_asks_nobody_else(prefect_server: PrefectServer, tmp_path: Path) -> None:
-    """The run's page shows its state, its task in the graph and its logs; no request goes to any other host."""
+    """The link to a run leads there by way of signing in; its page shows its state, its task in the graph and its logs;
+    no request goes to any other host."""
     run_id = a_finished_run()
     with open_browser() as watched:
         page = watched.page
-        page.goto(f"{prefect_server.ui_url}/v2/runs/flow-run/{run_id}")
+        page.goto(prefect_server.page(run_id))
         sign_in(watched, prefect_server)
-        page.goto(f"{prefect_server.ui_url}/v2/runs/flow-run/{run_id}")
         page.get_by_text("Completed", exact=True).first.wait_for()
         page.get_by_text("Finished in state Completed()").first.wait_for()
         page.locator("canvas").wait_for()
