@@ -1,11 +1,13 @@
 """The shared server, as every client and browser sees it."""
 
 import base64
+import http.client
 import json
 import stat
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +81,25 @@ def test_it_refuses_foreign_names_and_pages(prefect_server: PrefectServer, heade
     """A request for another host, or of another site's page, is refused even with the secret."""
     assert ask(f"{prefect_server.api_url}/flows/filter", {}, with_auth(prefect_server) | headers)[0] == 403
     assert ask(prefect_server.ui_url, headers=headers)[0] == 403
+
+
+def handshake(server: PrefectServer, headers: Mapping[str, str]) -> int:
+    """The status with which a websocket is answered."""
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    upgrade["Sec-WebSocket-Protocol"] = "prefect"
+    client = http.client.HTTPConnection(server.ui_url.removeprefix("http://"), timeout=20)
+    with closing(client):
+        client.request(
+            "GET", "/api/events/in", headers={**upgrade, "Sec-WebSocket-Key": "MDEyMzQ1Njc4OWFiY2RlZg==", **headers}
+        )
+        return client.getresponse().status
+
+
+def test_it_refuses_foreign_pages_a_websocket(prefect_server: PrefectServer) -> None:
+    """Browsers let any page open one: it is the server that must say no."""
+    assert handshake(prefect_server, {"Origin": prefect_server.ui_url}) == 101
+    assert handshake(prefect_server, {"Origin": "http://elsewhere.example"}) == 403
+    assert handshake(prefect_server, {"Host": "elsewhere.example"}) == 403
 
 
 @pytest.mark.parametrize("page", ["/", "/v2/", "/runs", "/ui-settings", "/api/health"])
