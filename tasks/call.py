@@ -65,7 +65,7 @@ def call_all(work: Work, task: StepTask, asked: Sequence[tuple[Step, Patience]])
 
 
 def _states(work: Work, ready: Mapping[str, StepTask], steps: Sequence[Step]) -> list[State[Any]]:
-    """How they ended. Who interrupts waits as well: once the run is closed, nothing may change its files."""
+    """How they ended. Who interrupts waits as well, also for one that was being submitted."""
     futures: list[PrefectFuture[Any]] = []
     try:
         for step in steps:
@@ -73,7 +73,7 @@ def _states(work: Work, ready: Mapping[str, StepTask], steps: Sequence[Step]) ->
             futures.append(submit(work.run.run_id, step, work.look_up(step)))
         _wait_for(futures)
     except BaseException:
-        work.run.cancel()  # what has not begun does not begin
+        work.stop()
         _wait_for(futures)
         raise
     return [future.state for future in futures]

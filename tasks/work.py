@@ -57,6 +57,8 @@ class Work:
         self._found: dict[str, Files] = {}
         """The files that each step was looked up with."""
         self._lock = threading.RLock()
+        self._tries = 0
+        self._tries_changed = threading.Condition()
         self._order: deque[str] = deque()
         self._steps: dict[str, Step] = {}
         self._failed: dict[str, Recorded] = {}
@@ -82,11 +84,18 @@ class Work:
 
     def attempt(self, step: Step, key: Sha256 | None) -> KeptStep:
         """Try a step once."""
-        tried = try_once(self.run, self._kernel, step, key)
-        if tried.kept is None:
-            raise self._failure(step, tried)
-        self._endings[step.name] = lambda: self._record(step, tried)
-        return tried.kept
+        with self._counted():
+            tried = try_once(self.run, self._kernel, step, key)
+            if tried.kept is None:
+                raise self._failure(step, tried)
+            self._endings[step.name] = lambda: self._record(step, tried)
+            return tried.kept
+
+    def stop(self) -> None:
+        """Let no try begin any more, and wait for those that have: nothing may change a run's files behind its end."""
+        self.run.cancel()
+        with self._tries_changed:
+            self._tries_changed.wait_for(lambda: not self._tries)
 
     def end(self, step: Step, state: State[Any]) -> None:
         """A task has come to its end: called by the hooks."""
@@ -125,6 +134,17 @@ class Work:
         """No later run is to find what this step brought."""
         if key := self._keys.get(step.name):
             self.cache.forget(step, key)
+
+    @contextmanager
+    def _counted(self) -> Generator[None]:
+        with self._tries_changed:
+            self._tries += 1
+        try:
+            yield
+        finally:
+            with self._tries_changed:
+                self._tries -= 1
+                self._tries_changed.notify_all()
 
     def _failure(self, step: Step, tried: Attempt) -> StepFailed:
         outcome = tried.outcome

@@ -1,7 +1,11 @@
 """Steps of a run without Prefect around them: recorded once, in order, and with a verdict."""
 
+import os
 import signal
+import sys
 import threading
+import traceback
+from pathlib import Path
 
 import pytest
 from prefect import flow, task
@@ -110,12 +114,17 @@ def test_of_steps_at_once_the_one_that_fails_outside_of_our_code_is_raised(
 
 def test_who_interrupts_steps_at_once_waits_for_their_end(work: Work, prefect_server: PrefectServer) -> None:
     """None of them changes a file of the run behind its end; those that have not begun are refused."""
-    has_left, has_ended = threading.Event(), threading.Event()
+    has_ended = threading.Event()
+
+    def is_waited_for() -> bool:
+        frame = sys._current_frames()[threading.main_thread().ident or 0]
+        return "_wait_for" in {each.f_code.co_name for each, _ in traceback.walk_stack(frame)}
 
     @task(retry_condition_fn=is_worth_retrying)
     def interrupts(run_id: str, step: Step, key: None) -> None:
+        wait_until(is_waited_for, "somebody waits")
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-        wait_until(lambda: has_left.is_set() or work.run.session.is_cancelled, "the interrupt is noticed")
+        wait_until(lambda: work.run.session.is_cancelled, "the interrupt is noticed")
         has_ended.set()
         work.attempt(step, key)
 
@@ -124,13 +133,51 @@ def test_who_interrupts_steps_at_once_waits_for_their_end(work: Work, prefect_se
         try:
             call_all(work, interrupts, [(write("late"), Patience())])
         finally:
-            has_left.set()
             assert has_ended.is_set()
 
     with pytest.raises(KeyboardInterrupt):
         one()
     codes = [step.done.code for step in work.run.record.state.steps.values()]
     assert codes == ["cancelled"]
+
+
+class Interrupted:
+    """A task whose first try is begun, and then whoever submits it is interrupted before they know of it."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self.trying: threading.Thread | None = None
+
+    def with_options(self, **_options: object) -> "Interrupted":
+        return self
+
+    def submit(self, _run_id: str, step: Step, key: None) -> None:
+        self.trying = threading.Thread(target=self._work.attempt, args=(step, key))
+        self.trying.start()
+        wait_until(lambda: self._work.run.record.state.begun, "the try begins")
+        raise KeyboardInterrupt
+
+
+def test_who_is_interrupted_while_submitting_waits_for_what_has_begun(work: Work, tmp_path: Path) -> None:
+    """A file that is being written is there when the run may be closed."""
+    slow = tmp_path / "slow"
+    os.mkfifo(slow)
+
+    def write_when_stopped() -> None:
+        with open(slow, "w") as file:
+            wait_until(lambda: work.run.session.is_cancelled, "the interrupt is noticed")
+            file.write("late")
+
+    writing = threading.Thread(target=write_when_stopped)
+    writing.start()
+    step = Step(name="late", tool="tmp.write", arguments={"path": "late.txt"}, source=slow)
+    interrupted = Interrupted(work)
+    with pytest.raises(KeyboardInterrupt):
+        call_all(work, interrupted, [(step, Patience())])  # pyright: ignore[reportArgumentType]  (as much of a task as is used)
+    assert (work.run.workspace.root / "late.txt").read_text() == "late"
+    writing.join()
+    assert interrupted.trying
+    interrupted.trying.join()
 
 
 @pytest.mark.parametrize(
