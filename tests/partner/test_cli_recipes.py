@@ -61,7 +61,7 @@ def test_the_standard_recipes_pass_their_check() -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "says"),
     [
-        ("notebook.py", "profile_of(data", "profil_of(data", "profil_of is not defined"),
+        ("notebook.py", "problems_in(pd", "problems_in(pf", "pf is not defined"),
         ("notebook.py", "run.parameters.top_n", "run.parameters.top", "run.parameters.top is no parameter"),
         ("notebook.py", 'run.inputs["data"]', 'run.inputs["date"]', 'run.inputs["date"] is no input'),
         ("notebook.py", 'run.inputs["data"]', "run.inputs.dat", "did you mean data?"),
@@ -71,7 +71,7 @@ def test_the_standard_recipes_pass_their_check() -> None:
         ("recipe.toml", "min_rows = 1\nsample", "min_rows = 9999\nsample", "653 rows; 9999 or more"),
         ("templates/quick_look.html.j2", "{% endif %}", "{% end %}", "line"),
         ("sample_data/orders.csv", None, "", "is empty"),
-        ("notebook.py", "import json\n\nimport numpy", "import json json\n\nimport numpy", "in cell 'draw'"),
+        ("notebook.py", "import run, table_charts\n\nwith open(\"profile.json\") as file:\n    profiled", "import run table_charts\n\nwith open(\"profile.json\") as file:\n    profiled", "in cell 'draw'"),
     ],
 )  # fmt: skip
 def test_what_would_go_wrong_is_found_before_a_run(
