@@ -42,7 +42,13 @@ def search(query: Query, request: Request, state: str, now_s: float) -> Step:
     basis = digest(
         {"format": _BASIS, "tool": "browser.search", "arguments": arguments, "as_of": request.as_of, "at": freshness}
     )
-    return Step(name=f"search {query.name}", tool="browser.search", arguments=arguments, basis=basis)
+    return Step(
+        name=f"search {query.name}",
+        tool="browser.search",
+        arguments=arguments,
+        timeout_s=query.timeout_s,
+        basis=basis,
+    )
 
 
 def evidence(found: Iterable[tuple[Query, Recorded]]) -> Step:

@@ -81,6 +81,7 @@ class Search(Frozen):
     allow_domains: tuple[str, ...] = Field(default=(), description="Only these domains; none: all.")
     for_each: str | None = Field(default=None, description="A list parameter: one search for each `item` of it.")
     freshness_h: float = Field(default=24, gt=0, description="How old an answer from the cache may be.")
+    timeout_s: TimeoutS = Field(default=60, description="How long each try may wait for an answer.")
     retries: Retries = Field(default=0, description="How often it is tried again when it fails.")
     retry_delay_s: DelayS = Field(default=1, description="How long to wait before it is.")
 

@@ -186,7 +186,7 @@ def _refuse_twice(where: Path, what: str, names: Iterable[str]) -> None:
 
 
 def _searches(told: _File) -> Iterable[Search]:
-    usual = {"retries": told.retries, "retry_delay_s": told.retry_delay_s}
+    usual = {"timeout_s": told.timeout_s, "retries": told.retries, "retry_delay_s": told.retry_delay_s}
     for search in told.searches:
         unsaid = usual.keys() - search.model_fields_set
         yield search.model_copy(update={name: usual[name] for name in unsaid})

@@ -23,6 +23,7 @@ class Query:
     allow_domains: tuple[str, ...]
     date_range: str | None
     freshness_h: float
+    timeout_s: float
     retries: int
     retry_delay_s: float
 
@@ -58,6 +59,7 @@ def _query(search: Search, name: str, known: Mapping[str, JsonValue], recipe: Re
         allow_domains=search.allow_domains,
         date_range=date_range or None,
         freshness_h=search.freshness_h,
+        timeout_s=search.timeout_s,
         retries=search.retries,
         retry_delay_s=search.retry_delay_s,
     )

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from pydantic import ValidationError
+
 from run_record import Artifact, Sha256
 from run_record.changes import Changes, changes
 from run_record.errors import RunRecordError
@@ -14,6 +16,7 @@ from tasks.kernel import Kernel
 from tasks.read_set import NOTHING, Files, ReadSet, empty_folders, observed, snapshot
 from tasks.step import Step
 from three_tools.after_call import Ask
+from three_tools.browser_search import BoundedSearch
 from three_tools.contracts import FileOut, SandboxExecResult
 from three_tools.outcome import Outcome
 from three_tools.run import Run
@@ -64,10 +67,20 @@ def try_once(run: Run, kernel: Kernel, step: Step, key: Sha256 | None) -> Attemp
 def _execute(run: Run, kernel: Kernel, step: Step, ask: Ask, report: Report) -> Outcome:
     if step.tool == "sandbox.exec":
         return kernel.run(step.name, lambda: run.execute(step.tool, step.arguments, ask, report))
+    if step.timeout_s is not None:
+        return run.execute(step.tool, _bounded(step, step.timeout_s), ask, report)
     if step.source is None:
         return run.execute(step.tool, step.arguments, ask, report)
     with open(step.source, "rb") as stream:
         return run.execute(step.tool, StreamedWrite(path=str(step.arguments["path"]), stream=stream), ask, report)
+
+
+def _bounded(step: Step, within_s: float) -> object:
+    """A search with its time; what cannot be searched for is the registry's to refuse."""
+    try:
+        return BoundedSearch.model_validate({**step.arguments, "within_s": within_s})
+    except ValidationError:
+        return step.arguments
 
 
 def _remark(step: Step, ask: Ask, report: Report) -> None:

@@ -24,6 +24,7 @@ class Step(Frozen):
     next_steps: tuple[str, ...] = Field(default=(), description="What comes after it.")
     reads: tuple[str, ...] = Field(default=(), description="The files that it is declared to read, if it is a cell.")
     source: Path | None = Field(default=None, description="A file of this machine whose bytes tmp.write is to take.")
+    timeout_s: float | None = Field(default=None, description="How long it may take, if it is a search.")
     basis: Sha256 | None = Field(
         default=None, description="The sha256 of all that its result depends on, files aside; null: it is never cached."
     )

@@ -6,7 +6,7 @@ from datetime import date
 from hashlib import sha256
 from urllib.parse import urlsplit
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from run_record import Artifact, RunRecord
 from run_record.clock import timestamp
@@ -21,6 +21,12 @@ CITATIONS = "citations"
 RAW = "evidence/raw"
 _TOP_DOMAINS = 10
 _FORMAT = 1
+
+
+class BoundedSearch(BrowserSearchArgs):
+    """A browser.search by a recipe on this machine, which also says how long it may take."""
+
+    within_s: float = Field(exclude=True, gt=0)
 
 
 def search(call: ToolCall, args: BrowserSearchArgs) -> BrowserSearchResult:
@@ -53,7 +59,8 @@ def _query(args: BrowserSearchArgs, record: RunRecord) -> SearchQuery:
             raise CallRefused(
                 "invalid_args", f"date_range: {error}", "for example 30d, or 2026-01-01..2026-06-30"
             ) from None
-    return SearchQuery(args.query, args.top_k, args.include_page, args.allow_domains, since, until)
+    within_s = args.within_s if isinstance(args, BoundedSearch) else None
+    return SearchQuery(args.query, args.top_k, args.include_page, args.allow_domains, since, until, within_s)
 
 
 def _citations(args: BrowserSearchArgs, found: Found, record: RunRecord) -> dict[str, JsonValue]:

@@ -19,6 +19,7 @@ from tasks.step import Step
 from three_tools.after_call import Recorded
 from three_tools.run import Equipment, Run
 from three_tools.search.local_folder import LocalFolderSearch
+from three_tools.search.provider import SearchProvider
 
 TOML = 'title = "Test"\npurpose = "Tries something."\nobjective = "Does it work?"\n'
 
@@ -92,6 +93,8 @@ class Kitchen:
         self.jail = jail
         self.home = Home(top / "home")
         self.recipes = top / "recipes"
+        self.web: SearchProvider | None = None
+        """Where searches go; when it is nowhere, into the documents."""
 
     def write(
         self, name: str, cells: Mapping[str, str], toml: str = "", files: Mapping[str, str] | None = None
@@ -111,7 +114,9 @@ class Kitchen:
         def equip(documents: Path | None) -> Equipment:
             folder = documents or self.top / "documents"
             index = self.top / "home" / "search" / "index.sqlite"
-            return Equipment(backend=lambda: jail or self.jail, search=lambda: LocalFolderSearch(folder, index))
+            return Equipment(
+                backend=lambda: jail or self.jail, search=lambda: self.web or LocalFolderSearch(folder, index)
+            )
 
         return Workshop(home=self.home, catalog=Catalog([self.recipes]), equip=equip, author="anna", watch=watch)
 

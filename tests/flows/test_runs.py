@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import socket
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +15,7 @@ from flows.errors import BelowThreshold, DeliverableMissing
 from recipes.catalog import Catalog
 from recipes.errors import BadInput, BadParameter, RecipeInvalid
 from tasks.errors import StepFailed
+from three_tools.search.tavily import TavilySearch
 
 CELLS = {
     "load": 'import pandas as pd\ntable = pd.read_csv("data.csv")\ntable.to_parquet("table.parquet")\nprint("loaded")',
@@ -257,6 +259,19 @@ def test_a_search_that_fails_is_tried_again(kitchen: Kitchen) -> None:
     shutil.rmtree(kitchen.top / "documents")
     kitchen.write("scan", {"only": "1"}, once + heat)
     assert kitchen.run("scan").attempts("search heat") == [(False, "failed", "FAIL")] * 2
+
+
+def test_a_search_waits_no_longer_than_the_recipe_says(kitchen: Kitchen) -> None:
+    """On the web each try has its own time; then it is recorded as failed, and tried again or not."""
+    kitchen.write(
+        "scan", {"only": "1"}, '[[searches]]\nname = "heat"\nquery = "heat pumps"\ntimeout_s = 0.5\nretries = 1\n'
+    )
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        kitchen.web = TavilySearch("tvly-1", f"http://127.0.0.1:{silent.getsockname()[1]}", 600, proxies={})
+        ran = kitchen.run("scan")
+    assert isinstance(ran.error, StepFailed)
+    assert "no whole answer after 0.5 s" in str(ran.error)
+    assert ran.attempts("search heat") == [(False, "failed", "FAIL")] * 2
 
 
 def test_a_run_ends_its_sandbox_whatever_happens(kitchen: Kitchen) -> None:

@@ -8,7 +8,7 @@ from flows import steps
 from flows.request import Request, make_request
 from recipes.recipe_file import read_recipe
 from run_record import Sha256
-from tasks.step import normalised
+from tasks.step import Step, normalised
 
 NOTEBOOK = "# %% load\nimport csv\nrows = [1]\n\n# %% use\ntotal = sum(rows)\n\n# %% apart\nimport csv\nx = 1\n\n# %% all\nfrom recipes.kit import run\nnames = list(run.parameters)\n"
 SEARCH = '[[searches]]\nname = "heat"\nquery = "heat pumps {{ as_of[:4] }}"\nfreshness_h = 2\n'
@@ -32,6 +32,18 @@ def test_a_web_search_stays_fresh_for_so_many_hours(tmp_path: Path) -> None:
     assert search_basis(request, "", 100.0) == search_basis(request, "", 101.9)
     assert search_basis(request, "", 100.0) != search_basis(request, "", 102.1)
     assert search_basis(request, "", 100.0) != search_basis(request_of(tmp_path, as_of="2026-04-01"), "", 100.0)
+
+
+def test_a_search_has_the_recipes_time_or_its_own(tmp_path: Path) -> None:
+    """What recipe.toml says at the top holds for searches that say nothing; how long one may take is not its basis."""
+    (tmp_path / "notebook.py").write_text(NOTEBOOK)
+    made: list[Step] = []
+    for top, own in ("", ""), ("timeout_s = 20\n", ""), ("timeout_s = 20\n", "timeout_s = 5\n"):
+        (tmp_path / "recipe.toml").write_text(f'{TOML}deliverables = ["notebook.ipynb"]\n{top}{SEARCH}{own}')
+        request = make_request(read_recipe(tmp_path), as_of="2026-03-31")
+        made += [steps.search(query, request, "documents", 1) for query in request.queries()]
+    assert [step.timeout_s for step in made] == [60, 20, 5]
+    assert len({step.basis for step in made}) == 1
 
 
 def test_a_search_of_documents_is_as_fresh_as_they_are(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ class SearchQuery:
     since: date | None = None
     until: date | None = None
     """The last day that counts, itself included."""
+    within_s: float | None = None
+    """How long others may take to answer, in all; none: as long as the provider is set to."""
 
 
 @dataclass(frozen=True, slots=True)

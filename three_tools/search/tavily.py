@@ -61,14 +61,14 @@ class TavilySearch:
 
     def search(self, query: SearchQuery) -> Found:
         asked = translate(query)
-        raw = self._ask(asked)
+        raw = self._ask(asked, min(self._timeout_s, query.within_s or self._timeout_s))
         hits, unusable = safe_hits(raw.get("results"))
         kept, said = _keep_asked_for(hits, query, asked)
         return Found(self.name, mark_duplicates(kept), raw, (*asked.left_out, *unusable, *said))
 
-    def _ask(self, asked: TavilyQuery) -> dict[str, JsonValue]:
+    def _ask(self, asked: TavilyQuery, within_s: float) -> dict[str, JsonValue]:
         """Ask up to three times, with longer and longer pauses between, while there is time."""
-        left_s = self._timeout_s
+        left_s = within_s
         for attempt in range(TRIES):
             began = time.monotonic()
             answer = self._ask_once(asked, left_s, pause_s=2.0**attempt)
@@ -96,7 +96,7 @@ class TavilySearch:
             except Exception as error:  # the client lets a dozen kinds through, of four libraries: all are judged
                 said = clean_line(str(error).replace(self._key, "***"), 200)
                 failure = of_status(adapter.status, said, adapter.retry_after, pause_s)
-                return failure or of_error(error, self._timeout_s, pause_s)
+                return failure or of_error(error, round(left_s, 1), pause_s)
 
     def _plain(self, value: object) -> JsonValue:
         """JSON that can be written again: without the key, half characters or numbers that JSON does not have."""

@@ -218,6 +218,16 @@ def test_a_host_that_says_nothing_is_given_up(tavily: Asker) -> None:
             one.close()
 
 
+def test_a_search_may_have_less_time_than_the_provider(tavily: Asker) -> None:
+    """Whoever asks may say how long it may take; a longer time than the provider's own changes nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        for own_s, within_s in ((60, 0.3), (0.3, 60)):
+            provider = TavilySearch(KEY, url, own_s, tavily.pauses.append, proxies={})
+            with pytest.raises(ProviderDown, match=r"no whole answer after 0\.3 s"):
+                provider.search(SearchQuery("x", within_s=within_s))
+
+
 def test_an_unknown_certificate_is_named(tavily: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a secure connection the error names the setting that helps, and that setting is followed."""
     provider = TavilySearch(KEY, tavily.server.url.replace("http:", "https:"), sleep=tavily.pauses.append, proxies={})
